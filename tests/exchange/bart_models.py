@@ -6,13 +6,8 @@ from typing import Any
 
 import torch
 
-from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentencepiece_model, written_once
+from tests.exchange.marian_models import SENTENCES, SHAPE, TARGETS, pieces_of, sentencepiece_model, written_once
 from tests.exchange.multilingual_models import randomise
-
-SHAPE: dict[str, Any] = {
-    "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 128, "init_std": 0.2,
-}  # fmt: skip
 
 
 @written_once
@@ -28,11 +23,12 @@ def write_bart(folder: Path, **changes: Any) -> Path:
     tokenizer.save_model(str(folder))
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BartTokenizer"}))
     settings = {
-        "vocab_size": tokenizer.get_vocab_size(), "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2,
-        "decoder_start_token_id": 2, "forced_bos_token_id": 0, "forced_eos_token_id": 2, "activation_function": "gelu",
+        **SHAPE, "max_position_embeddings": 128, "vocab_size": tokenizer.get_vocab_size(), "pad_token_id": 1,
+        "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2, "forced_bos_token_id": 0,
+        "forced_eos_token_id": 2, "activation_function": "gelu",
     }  # fmt: skip
     torch.manual_seed(4)
-    model = BartForConditionalGeneration(BartConfig(**SHAPE | settings | changes)).eval()
+    model = BartForConditionalGeneration(BartConfig(**settings | changes)).eval()
     finish(model)
     model.generation_config.forced_bos_token_id = 0
     model.save_pretrained(folder)
@@ -51,11 +47,12 @@ def write_pegasus(folder: Path, offset: int = 103, **changes: Any) -> Path:
     tokenizer = {"tokenizer_class": "PegasusTokenizer", "offset": offset}
     (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
     settings = {
-        "vocab_size": len(pieces_of(model_file)) + offset, "pad_token_id": 0, "eos_token_id": 1,
-        "decoder_start_token_id": 0, "forced_eos_token_id": 1, "activation_function": "relu", "scale_embedding": True,
+        **SHAPE, "max_position_embeddings": 128, "vocab_size": len(pieces_of(model_file)) + offset, "pad_token_id": 0,
+        "eos_token_id": 1, "decoder_start_token_id": 0, "forced_eos_token_id": 1, "activation_function": "relu",
+        "scale_embedding": True,
     }  # fmt: skip
     torch.manual_seed(4)
-    model = PegasusForConditionalGeneration(PegasusConfig(**SHAPE | settings | changes)).eval()
+    model = PegasusForConditionalGeneration(PegasusConfig(**settings | changes)).eval()
     finish(model)
     model.save_pretrained(folder)
     return folder

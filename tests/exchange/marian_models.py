@@ -26,6 +26,11 @@ TARGETS = [
     "Bonjour !",
 ]
 
+SHAPE: dict[str, Any] = {
+    "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "init_std": 0.2,
+}  # fmt: skip
+
 
 @cache
 def sentencepiece_model(texts: tuple[str, ...], vocab_size: int = 90, model_type: str = "unigram", **ids: int) -> bytes:
@@ -88,10 +93,8 @@ def write_marian(folder: Path, tags: tuple[str, ...] = (), safe: bool = True, **
     (folder / "README.md").write_text("---\nlanguage: en\nlicense: apache-2.0\ntags:\n- translation\n---\n# A model\n")
     pad = len(pieces) - 1
     settings = {
-        "vocab_size": len(pieces), "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 48, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-        "max_position_embeddings": 64, "activation_function": "swish", "scale_embedding": True, "init_std": 0.2,
-        "pad_token_id": pad, "eos_token_id": 0, "bos_token_id": 0, "forced_eos_token_id": 0,
+        **SHAPE, "vocab_size": len(pieces), "max_position_embeddings": 64, "activation_function": "swish",
+        "scale_embedding": True, "pad_token_id": pad, "eos_token_id": 0, "bos_token_id": 0, "forced_eos_token_id": 0,
         "decoder_start_token_id": pad,
     }  # fmt: skip
     torch.manual_seed(7)

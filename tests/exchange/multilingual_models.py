@@ -6,12 +6,11 @@ from typing import Any
 
 import torch
 
-from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentencepiece_model, written_once
+from tests.exchange.marian_models import SENTENCES, SHAPE, TARGETS, pieces_of, sentencepiece_model, written_once
 
-SHAPE: dict[str, Any] = {
-    "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 40, "init_std": 0.2,
-    "scale_embedding": True, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
+SETTINGS = SHAPE | {
+    "max_position_embeddings": 40, "scale_embedding": True, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2,
+    "decoder_start_token_id": 2,
 }  # fmt: skip
 
 
@@ -41,7 +40,7 @@ def write_m2m100(folder: Path, language_codes: str = "m2m100") -> Path:
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": list(codes)}))
     torch.manual_seed(2)
     size = len(pieces) + len(codes) + 8
-    model = M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, **SHAPE)).eval()
+    model = M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, **SETTINGS)).eval()
     randomise(model)
     model.save_pretrained(folder)
     return folder
@@ -60,7 +59,7 @@ def write_mbart50(folder: Path) -> Path:
     (folder / "special_tokens_map.json").write_text(json.dumps(tokens))
     torch.manual_seed(2)
     size = len(pieces_of(model_file)) + 1 + len(FAIRSEQ_LANGUAGE_CODES) + 1
-    config = MBartConfig(vocab_size=size, activation_function="gelu", **SHAPE)
+    config = MBartConfig(vocab_size=size, activation_function="gelu", **SETTINGS)
     model = MBartForConditionalGeneration(config).eval()
     randomise(model)
     model.save_pretrained(folder)
@@ -91,7 +90,7 @@ def write_nllb(folder: Path) -> Path:
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     torch.manual_seed(2)
     size = len(pieces_of(model_file)) + 1 + len(codes) + 3
-    model = M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, **SHAPE)).eval()
+    model = M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, **SETTINGS)).eval()
     randomise(model)
     model.save_pretrained(folder)
     return folder

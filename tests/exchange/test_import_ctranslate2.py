@@ -16,7 +16,7 @@ from hark.config import ModelConfig
 from hark.engine.conversion import convert
 from hark.errors import UserError
 from hark.exchange.ctranslate2_original import original_side
-from hark.exchange.hark_side import fitting_side
+from hark.exchange.hark_side import hark_side
 from hark.exchange.import_argos import read_argos, unpack
 from hark.exchange.import_ctranslate2 import read_ctranslate2
 from hark.exchange.importer import ImportRequest, read_foreign
@@ -53,7 +53,7 @@ def test_equal_to_ctranslate2(tmp_path: Path, marian: Path, quantization: str | 
     assert not model.weights["embedding.weight"][-1].any()
     assert model.weights_note == ("" if quantization is None else f"dequantised from {quantization}")
     model.write(tmp_path / "bundle")
-    ours = fitting_side(Bundle.open(tmp_path / "bundle"))
+    ours = hark_side(Bundle.open(tmp_path / "bundle"))
     proof = compare(ours, original_side(folder, model), SHORT, bound=1e-3)
     assert (proof.equal, proof.quantity) == (len(SHORT), "log-probabilities")
 
@@ -103,7 +103,7 @@ def test_our_own_files_come_back(tmp_path: Path, changes: dict[str, Any]) -> Non
     assert {name: getattr(model.config, name) for name in values} == values
     assert not model.table.source_end
     model.write(tmp_path / "bundle")
-    ours = fitting_side(Bundle.open(tmp_path / "bundle"))
+    ours = hark_side(Bundle.open(tmp_path / "bundle"))
     assert ours.source_tokens is not None
     assert model.table.special.end not in ours.source_tokens(SHORT[0])
     proof = compare(ours, original_side(folder, model), SHORT, bound=1e-4)
@@ -131,7 +131,7 @@ def test_an_argos_package(tmp_path: Path) -> None:
     model = read_argos(folder, ((), ()), "a test")
     assert (model.pairs, model.origin.kind) == ((("en", "fr"),), "argos")
     model.write(tmp_path / "bundle")
-    ours = fitting_side(Bundle.open(tmp_path / "bundle"))
+    ours = hark_side(Bundle.open(tmp_path / "bundle"))
     assert compare(ours, original_side(folder / "model", model), SHORT, bound=1e-4).equal == len(SHORT)
 
 

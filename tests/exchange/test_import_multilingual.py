@@ -13,7 +13,7 @@ from hark.config import DecodeConfig
 from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
-from hark.exchange.hark_side import fitting_side
+from hark.exchange.hark_side import hark_side
 from hark.exchange.import_huggingface import read_huggingface
 from hark.exchange.parity import compare
 from hark.exchange.transformers_side import transformers_side
@@ -38,7 +38,7 @@ def test_equal_to_transformers(tmp_path: Path, write: object) -> None:
     search_once = cache(theirs.translate)  # the slowest part, needed for both of our engines
     theirs = replace(theirs, translate=lambda texts, beam: search_once(tuple(texts), beam))
     texts = sorted(SENTENCES, key=len)[:2]
-    proof = compare(fitting_side(bundle), theirs, texts, bound=1e-4)
+    proof = compare(hark_side(bundle), theirs, texts, bound=1e-4)
     assert (proof.sentences, proof.equal) == (len(texts), len(texts))
     assert proof.largest_difference is not None
     assert proof.quantity == "logits"

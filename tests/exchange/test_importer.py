@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 from hark.bundle import Bundle
 from hark.cli import app
 from hark.errors import HarkError, UserError
-from hark.exchange import catalogue as hub
-from hark.exchange import importer
+from hark.exchange import hub, importer
 from hark.exchange.export import export_bundle
 from hark.exchange.importer import ImportRequest, import_model, read_foreign
 from hark.exchange.parity import ParityError

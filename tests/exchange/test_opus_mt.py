@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from hark.exchange.foreign import weight_shapes
-from hark.exchange.huggingface_settings import BIAS, layer_names, model_config
-from hark.exchange.import_huggingface import default_languages
+from hark.exchange.huggingface_settings import BIAS, default_languages, layer_names, model_config
 
 LINES = (Path(__file__).parent / "data" / "opus_mt.tsv").read_text().splitlines()
 ROWS = [line.split("\t") for line in LINES if not line.startswith(("#", "name"))]

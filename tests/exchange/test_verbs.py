@@ -25,6 +25,10 @@ from tests.exchange.marian_models import SENTENCES, TARGETS, write_marian
 
 pytest.importorskip("transformers")
 COUNT = 30
+TRAINING = (
+    "train.steps=4", "train.warmup_steps=1", "train.schedule=linear", "train.rate_scale=0.5",
+    "batches.batch_tokens=400", "batches.max_length=60", "train.eval_steps=4", "train.log_steps=1",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +122,7 @@ def test_fine_tune(folder: Path, tmp_path: Path) -> None:
     for i, (source, target) in enumerate(texts):
         assert [*store[i][0].tolist(), end] == tokenizer(source).input_ids
         assert [*store[i][1].tolist(), end] == tokenizer(text_target=target).input_ids
-    steps = ("train.steps=4", "train.warmup_steps=1", "train.schedule=linear", "train.rate_scale=0.5")
-    settings = ("batches.batch_tokens=400", "batches.max_length=60", "train.eval_steps=4", "train.log_steps=1")
-    found = hark("train", start, f"data.dataset={tmp_path / 'dataset'}", *steps, *settings, "-o", tmp_path / "run")
+    found = hark("train", start, f"data.dataset={tmp_path / 'dataset'}", *TRAINING, "-o", tmp_path / "run")
     best, original = Bundle.open(tmp_path / "run" / "best"), Bundle.open(folder / "en-fr")
     assert best.config.model == original.config.model
     assert best.vocabulary_files == original.vocabulary_files
@@ -178,9 +180,7 @@ def test_fine_tune_with_language_tags(tmp_path: Path) -> None:
         mean = model(input_ids=inputs.input_ids, attention_mask=inputs.attention_mask, labels=labels).loss
     torch.testing.assert_close(nll, mean * (labels >= 0).sum(), rtol=1e-4, atol=0)
 
-    steps = ("train.steps=4", "train.warmup_steps=1", "train.schedule=linear", "train.rate_scale=0.5")
-    settings = ("batches.batch_tokens=400", "batches.max_length=60", "train.eval_steps=4", "train.log_steps=1")
-    hark("train", start, f"data.dataset={tmp_path / 'dataset'}", *steps, *settings, "-o", tmp_path / "run")
+    hark("train", start, f"data.dataset={tmp_path / 'dataset'}", *TRAINING, "-o", tmp_path / "run")
     best = Bundle.open(tmp_path / "run" / "best")
     assert (best.facts.vocabulary.kind, best.facts.vocabulary.language_tags) == ("pieces", "source")
     assert best.facts.pairs == (("en", "fr"), ("en", "es"))

@@ -3,8 +3,6 @@
 The teacher's engine runs in this process. Other processes detokenise and filter its translations, so that the engine
 never waits for them.
 
-The folder of distilled text, and the record of its progress.
-
 `NAME.en` and `NAME.de` of each corpus grow by chunks; `report.json` states how many pairs and bytes are complete.
 Anything beyond that was being written at an interruption, and is truncated on resume.
 """
@@ -13,10 +11,11 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -35,10 +34,11 @@ from hark.distil.filter import (
     FilteredLines,
     PackedChunk,
     RejectedSample,
-    RequestMaker,
     TranslationFilter,
+    first_of_each,
     translate,
 )
+from hark.engine.request import Request
 from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.translate.load import Loaded
@@ -50,6 +50,11 @@ SAVE_SECONDS = 2.0
 """Between records: the most work that a kill can lose; more often, it would wait for the disk."""
 SAMPLES = 10
 """Rejected translations in the report, per reason."""
+CHUNK_PAIRS = 1024
+"""Pairs filtered and written at a time: little work on a GPU, half a minute on a CPU."""
+CORES_FOR_THE_ENGINE = 4
+"""Per core that filters translations."""
+MAX_PROCESSES = 4
 
 
 @dataclass(frozen=True)
@@ -72,24 +77,15 @@ class CorpusRecord:
             self.pairs + lines.pairs,
             (self.sizes[0] + len(lines.source), self.sizes[1] + len(lines.target)),
             dict(Counter(self.replaced) + lines.replaced),
-            first_of_each((*self.samples, *lines.samples)),
+            first_of_each((*self.samples, *lines.samples), SAMPLES),
             self.languages,
         )
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        samples = tuple(RejectedSample(**each) for each in tree["samples"])
+        samples = tuple(RejectedSample(**sample) for sample in tree["samples"])
         languages = tuple(tree.get("languages", ()))
         return cls(**{**tree, "sizes": tuple(tree["sizes"]), "samples": samples, "languages": languages})
-
-
-def first_of_each(samples: Iterable[RejectedSample]) -> tuple[RejectedSample, ...]:
-    """The first samples of each reason, for the report."""
-    kept: list[RejectedSample] = []
-    for sample in samples:
-        if sum(each.reason == sample.reason for each in kept) < SAMPLES:
-            kept.append(sample)
-    return tuple(kept)
 
 
 @dataclass
@@ -124,8 +120,8 @@ class DistilRecord:
             tree = json.loads((folder / REPORT).read_text(encoding="utf-8"))
             if tree["kind"] != KIND or tree["format"] != FORMAT:
                 return None
-            corpora = [CorpusRecord.from_tree(each) for each in tree["corpora"]]
-            return cls(tree["about"], {each.name: each for each in corpora}, tree["seconds"], tree["complete"])
+            corpora = {corpus["name"]: CorpusRecord.from_tree(corpus) for corpus in tree["corpora"]}
+            return cls(tree["about"], corpora, tree["seconds"], tree["complete"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -153,11 +149,7 @@ class DistilledText:
     @classmethod
     @contextmanager
     def open(
-        cls,
-        folder: Path,
-        about: dict[str, Any],
-        languages: Mapping[str, LanguagePair],
-        force: bool = False,
+        cls, folder: Path, about: dict[str, Any], languages: Mapping[str, LanguagePair], force: bool
     ) -> Iterator[Self]:
         """Open a new folder, or resume one of the same teacher, dataset and settings. With `force`, replace text of
         others. `languages` are those of each corpus."""
@@ -170,9 +162,8 @@ class DistilledText:
                 remove_text(folder, record)
                 record = None
             if record is None:
-                record = DistilRecord(
-                    about, {name: CorpusRecord(name, languages=pair) for name, pair in languages.items()}
-                )
+                corpora = {name: CorpusRecord(name, languages=pair) for name, pair in languages.items()}
+                record = DistilRecord(about, corpora)
             if record.about != about:
                 different = sorted(key for key in about if record.about.get(key) != about[key])
                 raise UserError(
@@ -194,26 +185,23 @@ class DistilledText:
         finally:
             os.close(lock)
 
-    def paths(self, name: str) -> list[Path]:
-        return [self.folder / f"{name}.{language}" for language in self.languages[name]]
-
     def _cut(self) -> None:
         """Open the files, and truncate them to the size in the record."""
         for corpus in self.record.corpora.values():
             files = self.files[corpus.name] = []
-            for path, size in zip(self.paths(corpus.name), corpus.sizes, strict=True):
+            for language, size in zip(self.languages[corpus.name], corpus.sizes, strict=True):
+                path = self.folder / f"{corpus.name}.{language}"
                 files.append(path.open("ab"))
                 if files[-1].tell() < size:
                     raise HarkError(f"{path}: shorter than recorded; remove {self.folder} and start again")
                 files[-1].truncate(size)
 
     def _close(self) -> None:
-        files = [file for pair in self.files.values() for file in pair]
         try:
-            if files:
+            if self.files:
                 self.save()
         finally:
-            for file in files:
+            for file in chain.from_iterable(self.files.values()):
                 with suppress(OSError):  # closing flushes, and the disk may be full; the record has the valid size
                     file.close()
 
@@ -226,13 +214,9 @@ class DistilledText:
         if time.monotonic() - self.saved_at >= SAVE_SECONDS:
             self.save()
 
-    def finish(self) -> None:
-        self.record.complete = True
-        self.save()
-
     def save(self) -> None:
         """Flush all lines to disk, and then the record."""
-        for text in (text for pair in self.files.values() for text in pair):
+        for text in chain.from_iterable(self.files.values()):
             text.flush()
             os.fsync(text.fileno())
         partial = self.folder / PARTIAL
@@ -242,13 +226,6 @@ class DistilledText:
             os.fsync(file.fileno())
         partial.replace(self.folder / REPORT)
         self.saved_at = time.monotonic()
-
-
-CHUNK_PAIRS = 1024
-"""Pairs filtered and written at a time: little work on a GPU, half a minute on a CPU."""
-CORES_FOR_THE_ENGINE = 4
-"""Per core that filters translations."""
-MOST_PROCESSES = 4
 
 
 @dataclass(frozen=True)
@@ -289,13 +266,16 @@ def distil(
         total, done = sum(map(reader.count, shards)) - text.record.pairs, 0
         vocabulary, config = teacher.source_vocabulary, teacher.config
         longest = min(config.batches.max_length, config.model.max_positions) - vocabulary.lead
-        to_source, prefix = vocabulary.as_source, teacher.target_vocabulary.prefix
-        requests = RequestMaker(
-            search, longest, lambda ids, pair: to_source(ids, pair[1], pair[0]), lambda pair: prefix(pair[1])
-        )
-        chunks = translate(teacher.engine, reader.read(text.record), requests)
+
+        def request(ids: Sequence[int], pair: LanguagePair) -> Request | None:
+            if len(ids) >= longest:  # EOS follows
+                return None
+            prefix = teacher.target_vocabulary.prefix(pair[1])
+            return Request(vocabulary.as_source(ids, pair[1], pair[0]), search, prefix)
+
+        chunks = translate(teacher.engine, reader.read(text.record), request)
         build = partial(TranslationFilter, dataset.folder, dataset.reverse, teacher.target_vocabulary)
-        processes = processes or min(MOST_PROCESSES, max(1, available_processes() // CORES_FOR_THE_ENGINE))
+        processes = processes or min(MAX_PROCESSES, max(1, available_processes() // CORES_FOR_THE_ENGINE))
         started = written = time.monotonic()
         progress("translating", 0, 0.0)
         with closing(run_jobs(processes, build, map(PackedChunk.of, chunks))) as results:
@@ -305,7 +285,8 @@ def distil(
                 written = now
                 done += lines.pairs
                 progress("translating", done, done / total)
-        text.finish()
+        text.record.complete = True
+        text.save()
         return Distilled(text.record, done, time.monotonic() - started)
 
 
@@ -349,12 +330,9 @@ class Reader:
         self.dataset, self.limit = dataset, limit
         self.tokenizer = dataset.tokenizer("source")
         # With BPE-dropout, a dataset's tokens differ from those that the text is encoded into for translation.
-        same_tokens = self.tokenizer.sha256 == teacher.source_vocabulary.sha256 and not self.drops
+        has_dropout = dataset.manifest.settings.get("bpe_dropout")
+        same_tokens = self.tokenizer.sha256 == teacher.source_vocabulary.sha256 and not has_dropout
         self.vocabulary = None if same_tokens else teacher.source_vocabulary
-
-    @property
-    def drops(self) -> bool:
-        return bool(self.dataset.manifest.settings.get("bpe_dropout"))
 
     def count(self, shard: Shard) -> int:
         return shard.pairs if self.limit is None else min(shard.pairs, self.limit)

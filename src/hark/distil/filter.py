@@ -1,18 +1,16 @@
-"""Detokenising and filtering of the teacher's translations. Faulty ones are replaced by the corpus's own target.
-
-Translation of a corpus in chunks by the teacher's engine.
-"""
+"""Translation of a corpus in chunks by the teacher's engine, and filtering: the corpus's own targets replace faulty
+translations."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DecodeConfig
 from hark.data.dataset import Dataset
 from hark.data.filters import is_garbled, is_identical
 from hark.data.store import Sentences
@@ -42,17 +40,8 @@ class Chunk:
         self.answers = [None] * len(self.sources)
 
 
-@dataclass(frozen=True)
-class RequestMaker:
-    """Makes requests of sources in the teacher's tokens."""
-
-    search: DecodeConfig
-    longest: int
-    """Sources of more tokens than this, counting EOS but not the tag, are skipped."""
-    as_source: Callable[[Sequence[int], LanguagePair], Sequence[int]]
-    """Adds tag and EOS for the encoder."""
-    prefix: Callable[[LanguagePair], Sequence[int]] = lambda _: ()
-    """The tokens that translations must begin with."""
+RequestMaker = Callable[[Sequence[int], LanguagePair], Request | None]
+"""Makes a request of a source in the teacher's tokens; None if the source is too long."""
 
 
 def translate(engine: Engine, chunks: Iterable[Chunk], make: RequestMaker) -> Iterator[Chunk]:
@@ -61,16 +50,15 @@ def translate(engine: Engine, chunks: Iterable[Chunk], make: RequestMaker) -> It
     places: dict[int, tuple[Chunk, int]] = {}
 
     def requests() -> Iterator[Request]:
-        number = 0
+        numbers = count()
         for chunk in chunks:
-            requested = [place for place, source in enumerate(chunk.sources) if len(source) < make.longest]
-            chunk.missing = len(requested)
+            made = [(place, make(source, chunk.languages)) for place, source in enumerate(chunk.sources)]
+            wanted = [(place, request) for place, request in made if request is not None]
+            chunk.missing = len(wanted)
             in_flight.append(chunk)
-            prefix = make.prefix(chunk.languages)
-            for place in requested:
-                places[number] = chunk, place
-                number += 1
-                yield Request(make.as_source(chunk.sources[place], chunk.languages), make.search, prefix)
+            for place, request in wanted:
+                places[next(numbers)] = chunk, place
+                yield request
 
     for number, hypotheses in engine.run(requests()):
         chunk, place = places.pop(number)
@@ -84,7 +72,7 @@ def translate(engine: Engine, chunks: Iterable[Chunk], make: RequestMaker) -> It
 RejectReason = Literal[Fault, "long", "garbled", "copied"]
 """Why a translation is rejected: a fault of any translation; `long`: the source is longer than in the teacher's
 training; `garbled`: invalid bytes; `copied`: identical to the source."""
-SAMPLES = 3
+CHUNK_SAMPLES = 3
 """Rejected translations to keep per reason and chunk, for the report."""
 
 
@@ -113,9 +101,9 @@ class PackedChunk:
         return cls(
             chunk.corpus,
             chunk.first,
-            Sentences.pack([each.tokens if each else () for each in answers]),
-            np.array([each is not None for each in answers], bool),
-            np.array([each is not None and each.complete for each in answers], bool),
+            Sentences.pack([answer.tokens if answer else () for answer in answers]),
+            np.array([answer is not None for answer in answers], bool),
+            np.array([answer is not None and answer.complete for answer in answers], bool),
         )
 
 
@@ -150,10 +138,10 @@ class TranslationFilter:
         targets = [normalise(text) for text in self.vocabulary.decode(answer_ids)]
         replaced: dict[int, RejectReason] = {}
         for i, pair in enumerate(zip(source_ids, answer_ids, sources, targets, chunk.complete.tolist(), strict=True)):
-            reason = find_reason(*pair) if chunk.requested[i] else "long"
-            if reason is not None:
+            if reason := find_reason(*pair) if chunk.requested[i] else "long":
                 replaced[i] = reason
-        samples = choose_samples(replaced, sources, targets)
+        rejected = (RejectedSample(reason, cut(sources[i]), cut(targets[i])) for i, reason in replaced.items())
+        samples = first_of_each(rejected, CHUNK_SAMPLES)
         originals = store.sentences(rows[list(replaced)], "target")
         for i, text in zip(replaced, self.dataset.tokenizer("target").decode(originals), strict=True):
             targets[i] = text
@@ -165,25 +153,22 @@ def find_reason(
     source: Sequence[int], target: Sequence[int], source_text: str, target_text: str, complete: bool
 ) -> RejectReason | None:
     """The reason to reject a translation, or None."""
-    faults = find_faults(source, target, source_text, target_text, complete)
-    if faults:
-        return next(each for each in FAULTS if each in faults)
+    if faults := find_faults(source, target, source_text, target_text, complete):
+        return next(fault for fault in FAULTS if fault in faults)
     if is_garbled(target_text):
         return "garbled"
     return "copied" if is_identical(source_text, target_text) else None
 
 
-def choose_samples(
-    replaced: dict[int, RejectReason], sources: Sequence[str], targets: Sequence[str]
-) -> tuple[RejectedSample, ...]:
-    """The first few samples of each reason."""
+def first_of_each(samples: Iterable[RejectedSample], most: int) -> tuple[RejectedSample, ...]:
+    """The first samples of each reason, at most so many."""
     seen: Counter[RejectReason] = Counter()
-    samples = []
-    for i, reason in replaced.items():
-        seen[reason] += 1
-        if seen[reason] <= SAMPLES:
-            samples.append(RejectedSample(reason, cut(sources[i]), cut(targets[i])))
-    return tuple(samples)
+    kept = []
+    for sample in samples:
+        seen[sample.reason] += 1
+        if seen[sample.reason] <= most:
+            kept.append(sample)
+    return tuple(kept)
 
 
 def as_lines(texts: Sequence[str]) -> bytes:

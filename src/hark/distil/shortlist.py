@@ -56,20 +56,14 @@ def learn_shortlist(
     common = np.sort(np.argsort(-frequency, kind="stable")[:COMMON])
     # Common tokens are not listed as candidates. With a shared vocabulary, every token is a candidate of itself.
     listed = ~np.isin(targets, common)
+    itself = np.empty(0, np.int64)
     if source_vocab_size is None:
         itself = np.setdiff1d(np.arange(vocab_size), common)
         listed &= sources != targets
-    else:
-        itself = np.empty(0, np.int64)
-    room = CANDIDATES * (source_vocab_size or vocab_size) - len(itself)
+    n_sources = source_vocab_size or vocab_size
+    room = CANDIDATES * n_sources - len(itself)
     best = np.flatnonzero(listed)[np.argsort(-probabilities[listed], kind="stable")][:room]
-    return arrange(
-        common,
-        np.append(sources[best], itself),
-        np.append(targets[best], itself),
-        source_vocab_size or vocab_size,
-        vocab_size,
-    )
+    return arrange(common, np.append(sources[best], itself), np.append(targets[best], itself), n_sources, vocab_size)
 
 
 def read_chunks(

@@ -29,15 +29,14 @@ def original_side(folder: Path, foreign: ForeignModel) -> Side:
     lead = [table.tags[foreign.pairs[0][1]]] if table.tags else []
     adds_end = bool(read_optional_json(folder / "config.json").get("add_source_eos"))
     last = [table.target[table.special.end]] if table.source_end and not adds_end else []
-
-    def encode(text: str) -> list[str]:
-        return [*lead, *source.encode(text, out_type=str), *last]
+    own_size = len(read_vocabularies(folder)[1])  # without the padding that the import may have added
+    suppressed = [[table.target[token]] for token in table.special.forbidden if token < own_size]
 
     def translate(texts: Sequence[str], beam: int) -> list[str]:
         extra = DecodeConfig().max_extra
         found = []
         for text in texts:
-            tokens = encode(text)
+            tokens = [*lead, *source.encode(text, out_type=str), *last]
             (result,) = translator.translate_batch(
                 [tokens],
                 beam_size=beam,
@@ -45,25 +44,16 @@ def original_side(folder: Path, foreign: ForeignModel) -> Side:
                 length_penalty=BY_LOG_PROB,
                 max_input_length=0,
                 max_decoding_length=min(len(tokens) + adds_end + extra, foreign.config.max_positions),
-                suppress_sequences=[[table.target[token]] for token in suppressed],
+                suppress_sequences=suppressed,
                 return_scores=True,
             )
             found.append(target.decode_pieces(result.hypotheses[0]).replace("\u2581", " ").strip())
         return found
 
-    own_size = len(table.target) - bool(foreign.table.special.start >= len(translator_tokens(folder)))
-    suppressed = [token for token in table.special.forbidden if token < own_size]
-
     def log_probs(source_ids: Ids, target_ids: Ids) -> Array:
-        ids = list(source_ids)[:-1] if adds_end else list(source_ids)
-        (found,) = translator.score_batch(
-            [[pieces[token] for token in ids]], [[table.target[token] for token in target_ids]], max_input_length=0
-        )
+        source_pieces = [pieces[token] for token in (source_ids[:-1] if adds_end else source_ids)]
+        target_pieces = [table.target[token] for token in target_ids]
+        (found,) = translator.score_batch([source_pieces], [target_pieces], max_input_length=0)
         return np.array(found.log_probs)
 
     return Side(f"ctranslate2 {ctranslate2.__version__}, float32", translate, log_probs=log_probs)
-
-
-def translator_tokens(folder: Path) -> tuple[str, ...]:
-    """The target tokens of the original."""
-    return read_vocabularies(folder)[1]

@@ -1,14 +1,12 @@
-"""The weights of a CTranslate2 model by hark's names: stacked projections are split again.
+"""Reading of CTranslate2's model.bin, a list of named arrays: hark's settings, and the weights by hark's names.
 
-The settings of a CTranslate2 model, from the arrays in its model.bin.
-
-Reading of CTranslate2's model.bin: a list of named arrays. Quantised matrices are restored to float32.
+Quantised matrices are restored to float32, and stacked projections split again.
 """
 
 import math
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,12 @@ VERSIONS = (4, 5, 6)
 """Versions of the file format: since 4, arrays have a type number and a size in bytes."""
 TYPES = ("<f4", "<i1", "<i2", "<i4", "<f2", "<u2")
 """By type number; the last is bfloat16."""
-MOST_ARRAYS = 100_000
+MAX_ARRAYS = 100_000
+ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
+POSITIONS = 1024
+"""Size of the table of positions of a model without one; CTranslate2 computes them as needed."""
+MAX_TABLE_DIFFERENCE = 1e-4
+"""Largest difference between a table of positions and a known formula."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +99,7 @@ class _Reader:
         if spec != SPEC:
             raise ValueError(f"a {spec!r}, not an encoder-decoder")
         _, count = self.unpack("=II")
-        if count > MOST_ARRAYS:
+        if count > MAX_ARRAYS:
             raise ValueError(f"{count} arrays")
         arrays: dict[str, Array] = {}
         bfloat16 = set()
@@ -113,7 +116,7 @@ class _Reader:
                 bfloat16.add(name)
             arrays[name] = np.frombuffer(data, TYPES[kind]).reshape(shape)
         (aliases,) = self.unpack("=I")
-        for _ in range(min(aliases, MOST_ARRAYS)):
+        for _ in range(min(aliases, MAX_ARRAYS)):
             name, other = self.string(), self.string()
             arrays[name] = arrays[other]
             if other in bfloat16:
@@ -133,93 +136,6 @@ class _Reader:
             raise ValueError("ends within a name")
         self.at += length
         return text.removesuffix(b"\0").decode()
-
-
-def convert(file: ModelFile, config: ModelConfig, zero_start: bool) -> dict[str, Array]:
-    """Return the weights by hark's names."""
-
-    def extended(matrix: Array) -> Array:
-        return np.concatenate([matrix, np.zeros((1, matrix.shape[1]), np.float32)]) if zero_start else matrix
-
-    found = {"embedding.weight": extended(file.floats("decoder/embeddings/weight"))}
-    if config.tie != "all":
-        one_matrix = config.source_vocab_size is None
-        source = file.floats(file.first_name("encoder/embeddings_0/weight", "encoder/embeddings/weight"))
-        found["source_embedding.weight"] = extended(source) if one_matrix else source
-    if config.tie == "none":
-        found["projection.weight"] = extended(file.floats("decoder/projection/weight"))
-    if config.output_bias:
-        name, own_size = "decoder/projection/bias", config.vocab_size - zero_start
-        bias = file.floats(name).reshape(-1) if name in file else np.zeros(own_size, np.float32)
-        found["output_bias"] = np.append(bias, np.float32(NEVER)) if zero_start else bias
-    for stack, side in (("encoder", "source"), ("decoder", "target")):
-        if config.positions == "learned":
-            found[f"{side}_positions.weight"] = file.floats(f"{stack}/position_encodings/encodings")
-        if config.embedding_norm:
-            _add_norm(found, f"{side}_norm", file, f"{stack}/layernorm_embedding")
-        if config.norm == "pre":
-            _add_norm(found, f"{stack}.norm", file, f"{stack}/layer_norm")
-        layers = config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers
-        for i in range(layers):
-            found |= _layer(file, config, f"{stack}.layers.{i}", f"{stack}/layer_{i}", stack == "decoder")
-    return found
-
-
-def _layer(file: ModelFile, config: ModelConfig, ours: str, theirs: str, cross: bool) -> dict[str, Array]:
-    found: dict[str, Array] = {}
-    names = {"w_1": "linear_0", "w_2": "linear_1"}
-    if config.activation == "swiglu":
-        names = {"w_gate": "linear_0", "w_1": "linear_0_noact", "w_2": "linear_1"}
-    for name, linear in names.items():
-        found[f"{ours}.feed_forward.{name}.weight"] = file.floats(f"{theirs}/ffn/{linear}/weight")
-        found[f"{ours}.feed_forward.{name}.bias"] = file.floats(f"{theirs}/ffn/{linear}/bias")
-    _add_norm(found, f"{ours}.feed_forward_residual.norm", file, f"{theirs}/ffn/layer_norm")
-    for attention in _attentions(ours, theirs, cross):
-        found |= attention.weights(file, config)
-        _add_norm(found, f"{attention.ours}_residual.norm", file, f"{attention.theirs}/layer_norm")
-    return found
-
-
-@dataclass(frozen=True)
-class StackedAttention:
-    """The projections of an attention, some of which CTranslate2 stacks into one matrix."""
-
-    ours: str
-    theirs: str
-    linears: tuple[str, ...]
-    """For each matrix, its parts: q, k, v or o."""
-
-    def weights(self, file: ModelFile, config: ModelConfig) -> dict[str, Array]:
-        found: dict[str, Array] = {}
-        usual = 1 / math.sqrt(config.k_width)
-        factor = np.float32(file.number(f"{self.theirs}/queries_scale", usual) / usual)
-        for number, parts in enumerate(self.linears):
-            for kind in ("weight", "bias") if config.attention_bias else ("weight",):
-                whole = file.floats(f"{self.theirs}/linear_{number}/{kind}")
-                if len(whole) % len(parts):
-                    raise UserError(f"{file.path}: {self.theirs}/linear_{number} has {len(whole)} rows")
-                for part, each in zip(parts, np.split(whole, len(parts)), strict=True):
-                    scaled = part == "q" and abs(factor - 1) > 1e-6
-                    found[f"{self.ours}.w_{part}.{kind}"] = each * factor if scaled else each
-        return found
-
-
-def _attentions(ours: str, theirs: str, cross: bool) -> Iterator[StackedAttention]:
-    yield StackedAttention(f"{ours}.self_attention", f"{theirs}/self_attention", ("qkv", "o"))
-    if cross:
-        yield StackedAttention(f"{ours}.cross_attention", f"{theirs}/attention", ("q", "kv", "o"))
-
-
-def _add_norm(found: dict[str, Array], ours: str, file: ModelFile, theirs: str) -> None:
-    found[f"{ours}.weight"] = file.floats(f"{theirs}/gamma")
-    found[f"{ours}.bias"] = file.floats(f"{theirs}/beta")
-
-
-ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
-POSITIONS = 1024
-"""Size of the table of positions of a model without one; CTranslate2 computes them as needed."""
-CLOSE = 1e-4
-"""Largest difference between a table of positions and a known formula."""
 
 
 def model_config(file: ModelFile, zero_start: bool) -> ModelConfig:
@@ -269,10 +185,7 @@ def model_config(file: ModelFile, zero_start: bool) -> ModelConfig:
 
 
 def count_layers(file: ModelFile, stack: str) -> int:
-    layers = 0
-    while f"{stack}/layer_{layers}/ffn/linear_0/weight" in file:
-        layers += 1
-    return layers
+    return next(i for i in count() if f"{stack}/layer_{i}/ffn/linear_0/weight" not in file)
 
 
 def positions_of(file: ModelFile, config: ModelConfig) -> ModelConfig:
@@ -288,15 +201,82 @@ def positions_of(file: ModelFile, config: ModelConfig) -> ModelConfig:
         return replace(config, positions="sinusoidal_t2t", position_offset=1, max_positions=POSITIONS)
     tables = [file.floats(f"{stack}/position_encodings/encodings") for stack in ("encoder", "decoder")]
     config = replace(config, max_positions=len(tables[0]))
-    kinds = ("sinusoidal", "sinusoidal_halves", "sinusoidal_t2t")
-    for candidate in (
-        replace(config, positions=kind, position_offset=offset)  # type: ignore[arg-type]
-        for kind in kinds
-        for offset in (0, 1, 2)
-    ):
+    for kind, offset in product(("sinusoidal", "sinusoidal_halves", "sinusoidal_t2t"), (0, 1, 2)):
+        candidate = replace(config, positions=kind, position_offset=offset)  # type: ignore[arg-type]
         known = sinusoids(candidate)
-        if all(each.shape == known.shape and np.abs(each - known).max() < CLOSE for each in tables):
+        if all(table.shape == known.shape and np.abs(table - known).max() < MAX_TABLE_DIFFERENCE for table in tables):
             return candidate
     if tables[0].shape != tables[1].shape:
         raise UserError(f"{file.path}: encoder and decoder have different numbers of positions")
     return replace(config, positions="learned" if any(each.any() for each in tables) else "none")
+
+
+def convert(file: ModelFile, config: ModelConfig, zero_start: bool) -> dict[str, Array]:
+    """Return the weights by hark's names."""
+
+    def extended(matrix: Array) -> Array:
+        return np.concatenate([matrix, np.zeros((1, matrix.shape[1]), np.float32)]) if zero_start else matrix
+
+    found = {"embedding.weight": extended(file.floats("decoder/embeddings/weight"))}
+    if config.tie != "all":
+        one_matrix = config.source_vocab_size is None
+        source = file.floats(file.first_name("encoder/embeddings_0/weight", "encoder/embeddings/weight"))
+        found["source_embedding.weight"] = extended(source) if one_matrix else source
+    if config.tie == "none":
+        found["projection.weight"] = extended(file.floats("decoder/projection/weight"))
+    if config.output_bias:
+        name, own_size = "decoder/projection/bias", config.vocab_size - zero_start
+        bias = file.floats(name).reshape(-1) if name in file else np.zeros(own_size, np.float32)
+        found["output_bias"] = np.append(bias, np.float32(NEVER)) if zero_start else bias
+    for stack, side in (("encoder", "source"), ("decoder", "target")):
+        if config.positions == "learned":
+            found[f"{side}_positions.weight"] = file.floats(f"{stack}/position_encodings/encodings")
+        if config.embedding_norm:
+            _add_norm(found, f"{side}_norm", file, f"{stack}/layernorm_embedding")
+        if config.norm == "pre":
+            _add_norm(found, f"{stack}.norm", file, f"{stack}/layer_norm")
+        layers = config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers
+        for i in range(layers):
+            found |= _layer(file, config, f"{stack}.layers.{i}", f"{stack}/layer_{i}", stack == "decoder")
+    return found
+
+
+def _layer(file: ModelFile, config: ModelConfig, ours: str, theirs: str, cross: bool) -> dict[str, Array]:
+    found: dict[str, Array] = {}
+    names = {"w_1": "linear_0", "w_2": "linear_1"}
+    if config.activation == "swiglu":
+        names = {"w_gate": "linear_0", "w_1": "linear_0_noact", "w_2": "linear_1"}
+    for name, linear in names.items():
+        found[f"{ours}.feed_forward.{name}.weight"] = file.floats(f"{theirs}/ffn/{linear}/weight")
+        found[f"{ours}.feed_forward.{name}.bias"] = file.floats(f"{theirs}/ffn/{linear}/bias")
+    _add_norm(found, f"{ours}.feed_forward_residual.norm", file, f"{theirs}/ffn/layer_norm")
+    attentions: list[tuple[str, str, tuple[str, ...]]] = [("self_attention", "self_attention", ("qkv", "o"))]
+    if cross:
+        attentions.append(("cross_attention", "attention", ("q", "kv", "o")))
+    for our_name, their_name, stacks in attentions:
+        found |= _attention(file, config, f"{ours}.{our_name}", f"{theirs}/{their_name}", stacks)
+        _add_norm(found, f"{ours}.{our_name}_residual.norm", file, f"{theirs}/{their_name}/layer_norm")
+    return found
+
+
+def _attention(
+    file: ModelFile, config: ModelConfig, ours: str, theirs: str, stacks: tuple[str, ...]
+) -> dict[str, Array]:
+    """The projections of an attention. `stacks`: which of q, k, v and o each matrix contains, one upon the other."""
+    found: dict[str, Array] = {}
+    usual = 1 / math.sqrt(config.k_width)
+    factor = np.float32(file.number(f"{theirs}/queries_scale", usual) / usual)
+    for number, parts in enumerate(stacks):
+        for kind in ("weight", "bias") if config.attention_bias else ("weight",):
+            whole = file.floats(f"{theirs}/linear_{number}/{kind}")
+            if len(whole) % len(parts):
+                raise UserError(f"{file.path}: {theirs}/linear_{number} has {len(whole)} rows")
+            for part, matrix in zip(parts, np.split(whole, len(parts)), strict=True):
+                scaled = part == "q" and abs(factor - 1) > 1e-6
+                found[f"{ours}.w_{part}.{kind}"] = matrix * factor if scaled else matrix
+    return found
+
+
+def _add_norm(found: dict[str, Array], ours: str, file: ModelFile, theirs: str) -> None:
+    found[f"{ours}.weight"] = file.floats(f"{theirs}/gamma")
+    found[f"{ours}.bias"] = file.floats(f"{theirs}/beta")

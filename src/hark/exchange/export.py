@@ -12,7 +12,7 @@ from hark.card import describe_proof
 from hark.errors import HarkError, UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.foreign import refuse_not_finite
-from hark.exchange.hark_side import fitted, fitting_texts
+from hark.exchange.hark_side import fitting_texts
 from hark.exchange.parity import check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import EXPORT
 from hark.facts import FACTS, ParityProof, dump_facts
@@ -80,10 +80,8 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
     what = f"export to {exporter.kind}, {exporter.storage}"
     if not sentences:
         return skipped(exporter.runtime, what)
-    config = exporter.bundle.config.model
-    # What an untrained model writes may take more tokens when it is encoded again.
-    ours = fitted(exporter.hark_side(), config.max_positions - 1)
-    texts = fitting_texts(ours, sentences, config)
+    ours = exporter.hark_side()
+    texts = fitting_texts(ours, sentences, exporter.bundle.config.model)
     theirs, held = exporter.open_side(folder), enough_logits(exporter.bundle.weights.stat().st_size)
     return compare(ours, theirs, texts, bound=exporter.bound, what=what, held=held)
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from hark import card
 from hark.errors import UserError
-from hark.exchange.export_ctranslate2 import SHARED, CTranslate2Exporter, ctranslate2_side
+from hark.exchange.export_ctranslate2 import CTranslate2Exporter, ctranslate2_side
 from hark.exchange.parity import Side
 
 SPLITTER = """[nlp]
@@ -77,7 +77,7 @@ class ArgosExporter(CTranslate2Exporter):
         }
         yield "metadata.json", json.dumps(metadata, indent=1).encode()
         yield "README.md", self.bundle.card.encode()
-        yield from self.sentencepiece_files(SHARED, "", "").items()
+        yield from self.sentencepiece_files().items()
         for name, content in self.model_files().items():
             yield f"model/{name}", content
         meta = {"lang": "xx", "name": "sentencizer", "version": "1.0.0", "spacy_version": ">=3.0,<4.0"}

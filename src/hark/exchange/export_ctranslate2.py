@@ -13,14 +13,13 @@ from hark.config import DecodeConfig
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.ctranslate2 import BY_LOG_PROB, ComputeType, convert
 from hark.engine.opening import default_precision
-from hark.exchange.exporter import HALF_BOUND, Exporter, ExportPrecision
+from hark.exchange.exporter import HALF_BOUND, SHARED, SOURCE, TARGET, Exporter, ExportPrecision
 from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import BOUND, Ids, Side
 from hark.weights import Array
 
 INT16_BOUND = 0.25
 """Largest difference allowed between log-probabilities in int16: ten bits, with one scale for a whole matrix."""
-SHARED, SOURCE, TARGET = "sentencepiece.model", "source.model", "target.model"
 
 
 @dataclass(frozen=True)
@@ -32,21 +31,18 @@ class CTranslate2Exporter(Exporter):
 
     def refuse(self) -> None:
         """CTranslate2 expresses every model of hark."""
-        self.sentencepiece_files(SHARED, SOURCE, TARGET)
+        self.sentencepiece_files()
 
     def write(self, folder: Path) -> None:
-        files = self.model_files() | self.sentencepiece_files(SHARED, SOURCE, TARGET)
-        for name, content in files.items():
+        for name, content in (self.model_files() | self.sentencepiece_files()).items():
             (folder / name).write_bytes(content)
 
     def model_files(self) -> dict[str, bytes]:
         """The files of the model, by name."""
         config = self.bundle.config.model
         source, target = self.vocabularies
-        names = (
-            source.pieces(range(config.source_vocab_size or config.vocab_size)),
-            target.pieces(range(config.vocab_size)),
-        )
+        sizes = config.source_vocab_size or config.vocab_size, config.vocab_size
+        names = source.pieces(range(sizes[0])), target.pieces(range(sizes[1]))
         alignment = AlignmentHeads.of_facts(self.bundle.facts.alignment, config)
         return convert(self.weights, config, target.special, self.precision, alignment, names, self.adds_end)
 
@@ -125,14 +121,8 @@ def ctranslate2_side(exporter: CTranslate2Exporter, model: Path, vocabulary: Pat
         return [*found, ours.special.end] if exporter.adds_end else found
 
     def log_probs(source_ids: Ids, target_ids: Ids) -> Array:
-        whole = ours.pieces(source_ids)
-        pieces = whole[: len(whole) - exporter.adds_end], exporter.vocabularies[1].pieces(target_ids)
-        (found,) = translator.score_batch([pieces[0]], [pieces[1]])
+        source_pieces = ours.pieces(source_ids[: len(source_ids) - exporter.adds_end])
+        (found,) = translator.score_batch([source_pieces], [exporter.vocabularies[1].pieces(target_ids)])
         return np.array(found.log_probs)
 
-    return Side(
-        f"{exporter.runtime}, {exporter.precision}",
-        translate,
-        source_tokens,
-        log_probs=log_probs,
-    )
+    return Side(f"{exporter.runtime}, {exporter.precision}", translate, source_tokens, log_probs=log_probs)

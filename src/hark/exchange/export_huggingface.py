@@ -17,8 +17,8 @@ import numpy as np
 from hark.config import DecodeConfig
 from hark.exchange.huggingface_exporter import HuggingFaceExporter
 from hark.exchange.huggingface_settings import BIAS
-from hark.exchange.parity import Ids, Side, recorded
-from hark.exchange.transformers_side import silence
+from hark.exchange.parity import Ids, Side
+from hark.exchange.transformers_side import run_layers, silence
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.text.tokenizer import Tokenizer
 from hark.weights import Array, sinusoids
@@ -40,7 +40,7 @@ class MarianExporter(HuggingFaceExporter):
         classes = "MarianMTModel nor PegasusForConditionalGeneration"
         self.refuse_for(reasons, f"which neither {classes} has; export to ctranslate2 or onnx instead")
         if not self.is_imported:
-            self.sentencepiece_files("source.spm", "source.spm", "target.spm")
+            self.sentencepiece_files()
 
     @property
     def is_imported(self) -> bool:
@@ -114,25 +114,21 @@ class MarianExporter(HuggingFaceExporter):
 
     def open_side(self, folder: Path) -> Side:
         self.require_libraries()
-        lead = "".join(self.source_lead)
-        return TransformersModel(folder, self.architecture, np.argsort(self.order), lead).side(self.runtime)
-
-    @property
-    def tag_advice(self) -> str:
-        lead = "".join(self.source_lead)
-        return f"The tag {lead} before the text names the target language, without a space. " if lead else ""
+        return exported_side(self.runtime, folder, self.architecture, np.argsort(self.order), "".join(self.source_lead))
 
     def usage(self) -> str:
+        lead = "".join(self.source_lead)
+        advice = f"The tag {lead} before the text names the target language, without a space. " if lead else ""
         return f"""```python
 from transformers import {self.architecture}, MarianTokenizer
 
 tokenizer = MarianTokenizer.from_pretrained(".")
 model = {self.architecture}.from_pretrained(".")
-inputs = tokenizer(["{"".join(self.source_lead)}Text"], return_tensors="pt", padding=True)
+inputs = tokenizer(["{lead}Text"], return_tensors="pt", padding=True)
 print(tokenizer.batch_decode(model.generate(**inputs), skip_special_tokens=True))
 ```
 
-{self.tag_advice}Translate sentence by sentence. Hark normalises text first: Unicode NFC, single spaces, no
+{advice}Translate sentence by sentence. Hark normalises text first: Unicode NFC, single spaces, no
 invisible characters."""
 
 
@@ -146,53 +142,37 @@ def sine_first(d_model: int) -> Array:
     return order
 
 
-class TransformersModel:
+def exported_side(name: str, folder: Path, architecture: str, back: Array, lead: str) -> Side:
     """An exported model in transformers. `back` restores the order of features, to compare layers; `lead` is the
     language tag of every source."""
+    import torch
+    import transformers
 
-    def __init__(self, folder: Path, architecture: str, back: Array, lead: str = "") -> None:
-        import torch
-        import transformers
+    with silence():
+        tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
+        model: Any = getattr(transformers, architecture).from_pretrained(str(folder), dtype=torch.float32)
+    model.eval()
 
-        self.torch = torch
-        with silence():
-            self.tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
-            model: Any = getattr(transformers, architecture).from_pretrained(str(folder), dtype=torch.float32)
-        self.model = model.eval()
-        self.back, self.lead = back, lead
-
-    def side(self, name: str) -> Side:
-        return Side(
-            name,
-            self.translate,
-            lambda text: self.tokenizer(self.lead + text)["input_ids"],
-            logits=lambda source, target: self.run(source, target)["logits"],
-            layers=self.run,
-        )
-
-    def translate(self, texts: Sequence[str], beam: int) -> list[str]:
+    def translate(texts: Sequence[str], beam: int) -> list[str]:
         search = {"length_penalty": 0.0, "early_stopping": True} if beam > 1 else {}
         found: list[str] = []
         for text in texts:  # one by one, because each has a limit of its own
-            inputs = self.tokenizer([self.lead + text], return_tensors="pt")
+            inputs = tokenizer([lead + text], return_tensors="pt")
             longest = inputs["input_ids"].shape[1] + DecodeConfig().max_extra
-            limit = {"max_length": None, "max_new_tokens": min(longest, self.model.config.max_position_embeddings)}
-            with self.torch.inference_mode(), silence():
-                output = self.model.generate(**inputs, num_beams=beam, **search, **limit)
-            found += self.tokenizer.batch_decode(output, skip_special_tokens=True)
+            limit = {"max_length": None, "max_new_tokens": min(longest, model.config.max_position_embeddings)}
+            with torch.inference_mode(), silence():
+                output = model.generate(**inputs, num_beams=beam, **search, **limit)
+            found += tokenizer.batch_decode(output, skip_special_tokens=True)
         return found
 
-    def run(self, source: Ids, target: Ids) -> dict[str, Array]:
-        """The outputs of all layers, and the logits, of one sentence pair."""
-        torch, inner = self.torch, self.model.model
-        stacks = {"encoder": inner.encoder, "decoder": inner.decoder}
-        modules = {
-            f"{name} layer {i}": layer for name, stack in stacks.items() for i, layer in enumerate(stack.layers, 1)
-        }
-        modules |= {f"{name} norm": stack.layer_norm for name, stack in stacks.items() if hasattr(stack, "layer_norm")}
-        start = self.model.config.decoder_start_token_id
-        with torch.inference_mode(), recorded(modules) as found:
-            output = self.model(
-                input_ids=torch.tensor([list(source)]), decoder_input_ids=torch.tensor([[start, *target]])
-            )
-        return {name: array[:, self.back] for name, array in found.items()} | {"logits": output.logits[0].numpy()}
+    def run(source: Ids, target: Ids) -> dict[str, Array]:
+        found = run_layers(model, source, [model.config.decoder_start_token_id, *target])
+        return {name: array if name == "logits" else array[:, back] for name, array in found.items()}
+
+    return Side(
+        name,
+        translate,
+        lambda text: tokenizer(lead + text)["input_ids"],
+        logits=lambda source, target: run(source, target)["logits"],
+        layers=run,
+    )

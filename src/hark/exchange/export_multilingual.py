@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hark.errors import UserError, require
-from hark.exchange.hark_side import fitting_side
+from hark.exchange.hark_side import MAX_COMPARED_TOKENS, hark_side
 from hark.exchange.huggingface_exporter import CHECKING, HuggingFaceExporter
 from hark.exchange.language_codes import (
     FIRST,
@@ -167,7 +167,7 @@ class MultilingualExporter(HuggingFaceExporter):
         return self.table.tags[language].strip("_")
 
     def hark_side(self) -> Side:
-        return fitting_side(self.bundle)
+        return hark_side(self.bundle, max_target=MAX_COMPARED_TOKENS)
 
     def open_side(self, folder: Path) -> Side:
         self.require_libraries()

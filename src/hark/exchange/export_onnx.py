@@ -4,22 +4,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from hark.errors import UserError, require
-from hark.exchange.exporter import Exporter, ExportPrecision
+from hark.exchange.exporter import SHARED, SOURCE, TARGET, Exporter, ExportPrecision, with_version
 from hark.exchange.hark_side import hark_side
 from hark.exchange.onnx_graph import OPSET, decoder_graph, encoder_graph
 from hark.exchange.parity import Ids, Side
 from hark.weights import Array, Weights, as_floats, read_weights, store
 
-SHARED, SOURCE, TARGET = "sentencepiece.model", "source.model", "target.model"
-LARGEST = 2_000_000_000
-"""Bytes of one ONNX file; protobuf allows no more."""
+MAX_FILE_BYTES = 2_000_000_000
+"""protobuf allows no more."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,13 @@ class OnnxExporter(Exporter):
             )
         if config.positions == "rotary":
             raise UserError(f"{folder}: has rotary positions, which the ONNX export does not support; use ctranslate2")
-        if sum(each.nbytes for each in self.weights.values()) > LARGEST:
+        if sum(each.nbytes for each in self.weights.values()) > MAX_FILE_BYTES:
             raise UserError(f"{folder}: exceeds the 2 GB of an ONNX file; use --precision int8, or ctranslate2")
-        self.sentencepiece_files(SHARED, SOURCE, TARGET)
+        self.sentencepiece_files()
 
     def write(self, folder: Path) -> None:
         config, (source, target) = self.bundle.config.model, self.vocabularies
-        files = self.sentencepiece_files(SHARED, SOURCE, TARGET)
+        files = self.sentencepiece_files()
         files["encoder.onnx"] = encoder_graph(self.weights, config).SerializeToString()
         files["decoder.onnx"] = decoder_graph(self.weights, config).SerializeToString()
         files["translate.py"] = Path(__file__).with_name("onnx_example.py").read_bytes()
@@ -78,10 +76,7 @@ class OnnxExporter(Exporter):
 
     @property
     def runtime(self) -> str:
-        try:
-            return f"onnxruntime {version('onnxruntime')}"
-        except PackageNotFoundError:
-            return "onnxruntime"
+        return with_version("onnxruntime")
 
     def hark_side(self) -> Side:
         return hark_side(self.bundle, weights=self.weights)
@@ -99,12 +94,13 @@ class OnnxExporter(Exporter):
 
         def logits(source: Ids, target: Ids) -> Array:
             memory, cache = translator.start(list(source))
-            # In two calls, so that the cache is part of the proof.
-            half = len(target) // 2 + 1
-            first, cache = translator.step([[start, *target][:half]], memory, cache)
-            if half > len(target):
-                return joined([first])
-            return joined([first, translator.step([[start, *target][half:]], memory, cache)[0]])
+            tokens, half = [start, *target], len(target) // 2 + 1
+            found: list[Array] = []
+            for part in (tokens[:half], tokens[half:]):  # in two calls, so that the cache is part of the proof
+                if part:
+                    (rows,), cache = translator.step([part], memory, cache)
+                    found.append(rows)
+            return np.concatenate(found)
 
         return Side(f"{self.runtime}, {self.precision}", translate, translator.encode, logits=logits)
 
@@ -118,8 +114,3 @@ python translate.py "Text"
 a mask, and returns keys and values of the cross-attention; `decoder.onnx` takes the next tokens of each row, those keys
 and values, and the cache, and returns logits and the longer cache. Translate sentence by sentence. Hark normalises text
 first: Unicode NFC, single spaces, no invisible characters."""
-
-
-def joined(logits: Sequence[Any]) -> Array:
-    whole: Array = np.concatenate([each[0] for each in logits])
-    return whole

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -21,6 +22,8 @@ from hark.weights import Weights, read_weights
 
 ExportPrecision = Literal["float32", "float16", "int16", "int8"]
 """The data type of the matrices in an export."""
+SHARED, SOURCE, TARGET = "sentencepiece.model", "source.model", "target.model"
+"""Files of the vocabulary: of one for both sides, or of one for each."""
 HALF_BOUND = 0.05
 """Largest difference allowed between logits after all numbers were rounded to float16, eleven bits."""
 
@@ -108,8 +111,8 @@ class Exporter(ABC):
     def storage(self) -> str:
         return f"{self.precision}, dequantised from int8" if self.is_dequantised else self.precision
 
-    def sentencepiece_files(self, shared: str, source: str, target: str) -> dict[str, bytes]:
-        """The vocabulary as sentencepiece models, under the given names."""
+    def sentencepiece_files(self) -> dict[str, bytes]:
+        """The vocabulary as sentencepiece models."""
         models = []
         for vocabulary in self.vocabularies:
             is_merges = isinstance(vocabulary, PieceVocabulary) and vocabulary.is_byte_pairs
@@ -119,12 +122,26 @@ class Exporter(ABC):
                     f"export to {self.kind} supports sentencepiece only"
                 )
             models.append(vocabulary.model)
-        return {shared: models[1]} if self.is_shared else {source: models[0], target: models[1]}
+        return {SHARED: models[1]} if self.is_shared else {SOURCE: models[0], TARGET: models[1]}
 
     def readme(self, proof: str) -> str:
         """The README of the export."""
         facts = self.bundle.facts
         title = facts.title or describe_pairs(facts.pairs)
-        lines = [f"# {title}", "", f"Exported by hark to {self.kind}; weights: {self.storage}.", "", self.usage()]
         licence = f"Licence: {facts.licence}. " if facts.licence else ""
-        return "\n".join([*lines, "", proof, "", f"{licence}facts.json has the sources of the training text.", ""])
+        parts = (
+            f"# {title}",
+            f"Exported by hark to {self.kind}; weights: {self.storage}.",
+            self.usage(),
+            proof,
+            f"{licence}facts.json has the sources of the training text.\n",
+        )
+        return "\n\n".join(parts)
+
+
+def with_version(package: str) -> str:
+    """The name of a package, with its version if it is installed."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return package

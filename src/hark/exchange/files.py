@@ -7,8 +7,8 @@ from typing import Any
 from hark.errors import UserError, require
 from hark.weights import Array, read_weights
 
-MAX_TEXT = 64 << 20
-"""Bytes of a settings file or vocabulary; the largest public ones have 17 MB."""
+MAX_FILE_BYTES = 64 << 20
+"""Of a settings file or vocabulary; the largest public ones have 17 MB."""
 SHARDS = "model.safetensors.index.json"
 BIN, BIN_SHARDS = "pytorch_model.bin", "pytorch_model.bin.index.json"
 SAFE = "model.safetensors"
@@ -17,8 +17,8 @@ SAFE = "model.safetensors"
 def read_bounded(path: Path) -> bytes:
     """Read a small file; an implausibly large one is refused."""
     try:
-        if path.stat().st_size > MAX_TEXT:
-            raise UserError(f"{path}: has {path.stat().st_size:,} bytes, more than the {MAX_TEXT:,} of any known model")
+        if (size := path.stat().st_size) > MAX_FILE_BYTES:
+            raise UserError(f"{path}: has {size:,} bytes, more than the {MAX_FILE_BYTES:,} of any known model")
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
@@ -41,16 +41,12 @@ def read_optional_json(path: Path) -> dict[str, Any]:
 
 def read_huggingface_weights(folder: Path) -> dict[str, Array]:
     """The weights of a Hugging Face folder in float32: safetensors if there, else pytorch_model.bin without pickle."""
-    if (folder / SAFE).is_file():
-        return read_weights(folder / SAFE)
-    if (folder / SHARDS).is_file():
-        return {
-            name: each for path in shards(folder, SHARDS, ".safetensors") for name, each in read_weights(path).items()
-        }
-    if (folder / BIN).is_file():
-        return read_bin(folder / BIN)
-    if (folder / BIN_SHARDS).is_file():
-        return {name: each for path in shards(folder, BIN_SHARDS, ".bin") for name, each in read_bin(path).items()}
+    for whole, index, read in ((SAFE, SHARDS, read_weights), (BIN, BIN_SHARDS, read_bin)):
+        if (folder / whole).is_file():
+            return read(folder / whole)
+        if (folder / index).is_file():
+            files = shards(folder, index, Path(whole).suffix)
+            return {name: array for path in files for name, array in read(path).items()}
     raise UserError(f"{folder}: no weights; {SAFE} or {BIN} is needed")
 
 
@@ -76,21 +72,14 @@ def read_bin(path: Path) -> dict[str, Array]:
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:  # torch raises many kinds, also for files without mmap support
-        tensors = _load_old_format(path, error)
+        try:  # the format of torch before 1.6, which cannot be memory-mapped
+            tensors = torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as again:
+            if "weights_only" in str(again) or "Unsupported" in str(again):
+                raise UserError(
+                    f"{path}: contains code or objects other than tensors, and hark runs none; use safetensors"
+                ) from None
+            raise UserError(f"{path}: cannot be read: damaged, incomplete, or not a file of torch.save") from error
     if not isinstance(tensors, dict) or not all(isinstance(each, torch.Tensor) for each in tensors.values()):
         raise UserError(f"{path}: not a dictionary of tensors")
     return {str(name): each.detach().float().numpy() for name, each in tensors.items() if each.is_floating_point()}
-
-
-def _load_old_format(path: Path, error: Exception) -> Any:
-    """Read the format of torch before 1.6, which cannot be memory-mapped."""
-    import torch
-
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as again:
-        if "weights_only" in str(again) or "Unsupported" in str(again):
-            raise UserError(
-                f"{path}: contains code or objects other than tensors, and hark runs none; use safetensors"
-            ) from None
-        raise UserError(f"{path}: cannot be read: damaged, incomplete, or not a file of torch.save") from error

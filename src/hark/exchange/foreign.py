@@ -1,9 +1,5 @@
-"""A model read from another program's files: hark's settings and names of weights, before it becomes a bundle.
+"""A model read from another program's files: hark's settings and names of weights, before it becomes a bundle."""
 
-The names and shapes of a model's weights, without building it in torch.
-"""
-
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +10,13 @@ from hark.bundle import write_bundle
 from hark.card import describe_shape
 from hark.config import BatchConfig, Config, DataConfig, DecodeConfig, ModelConfig
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, LanguagePair, LanguageTags, MakingFacts, OriginFacts, ParityProof, VocabularyFacts
+from hark.facts import Facts, LanguagePair, LanguageTags, MakingFacts, OriginFacts, VocabularyFacts
 from hark.text.piece_vocabulary import PieceTable, piece_files
 from hark.weights import Weights, store, write_weights
 
 NEVER = -1e4
 """The output bias of a padding id that the original does not have: no probability, also in 16 bits."""
+Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +51,8 @@ class ForeignModel:
                     f"{where}: the {side} vocabulary has {len(pieces)} entries, but the weights are for {size}"
                 )
 
-    def facts(self, parity: tuple[ParityProof, ...] = ()) -> Facts:
-        parameters = sum(math.prod(array.shape) for array in self.weights.values())
+    def facts(self) -> Facts:
+        parameters = sum(array.size for array in self.weights.values())
         summary = f"Imported from {self.origin.source} ({self.origin.kind}): {describe_shape(self.config)}."
         return Facts(
             pairs=self.pairs,
@@ -64,10 +61,9 @@ class ForeignModel:
             vocabulary=VocabularyFacts(kind="pieces", language_tags=self.language_tags),
             making=MakingFacts(weights=self.weights_note, parameters=parameters, storage="float32"),
             origin=self.origin,
-            parity=parity,
         )
 
-    def write(self, folder: Path, force: bool = False) -> None:
+    def write(self, folder: Path) -> None:
         """Write a bundle."""
         source, target = self.pairs[0]
         data = DataConfig(source=source, target=target, vocab_size=max(300, self.config.vocab_size))
@@ -76,7 +72,7 @@ class ForeignModel:
         files = piece_files(self.table, self.source_model, self.target_model)
         stored = store(self.weights, "float32")
         try:
-            write_bundle(folder, config, lambda path: write_weights(path, stored), files, self.facts(), force)
+            write_bundle(folder, config, lambda path: write_weights(path, stored), files, self.facts(), force=False)
         except OSError as error:
             raise HarkError(f"{folder}: cannot be written: {error.strerror}; existing files are unchanged") from None
 
@@ -101,11 +97,8 @@ def refuse_not_finite(weights: Weights, where: object) -> None:
             raise UserError(f"{where}: {name} contains NaN or infinity; the model is damaged, or its training diverged")
 
 
-Shape = tuple[int, ...]
-
-
 def weight_shapes(config: ModelConfig) -> dict[str, Shape]:
-    """The shape of every weight of `hark.model.Transformer(config)`, by name."""
+    """The shape of every weight of `hark.model.Transformer(config)`, by name, without building it in torch."""
     return dict(_all(config))
 
 

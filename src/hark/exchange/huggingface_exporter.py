@@ -4,19 +4,18 @@ import json
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hark.errors import UserError, require
-from hark.exchange.exporter import Exporter, ExportPrecision
+from hark.exchange.exporter import Exporter, ExportPrecision, with_version
 from hark.exchange.huggingface_settings import convert_back
 from hark.weights import Array, as_floats, write_weights
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
-"""Activations by their names in transformers."""
+ACTIVATIONS = ("relu", "gelu", "swish")
+"""Those that transformers has under the same names."""
 CHECKING = "checking an export to huggingface (or use --no-check)"
 MAX_LENGTH = 512
 """Tokens of a translation, unless the model has fewer positions."""
@@ -82,7 +81,7 @@ class HuggingFaceExporter(Exporter):
             "architectures": [self.architecture],
             "d_model": config.d_model,
             **stacks,
-            "activation_function": ACTIVATIONS[config.activation],
+            "activation_function": config.activation,
             "dropout": config.dropout,
             "attention_dropout": 0.0,
             "activation_dropout": 0.0,
@@ -128,10 +127,7 @@ class HuggingFaceExporter(Exporter):
 
     @property
     def runtime(self) -> str:
-        try:
-            return f"transformers {version('transformers')}, {self.architecture}"
-        except PackageNotFoundError:
-            return f"transformers, {self.architecture}"
+        return f"{with_version('transformers')}, {self.architecture}"
 
     def require_libraries(self) -> None:
         """Raise UserError if the export cannot be checked here."""

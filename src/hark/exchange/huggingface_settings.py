@@ -1,8 +1,6 @@
-"""Settings, vocabularies and origins in Hugging Face folders, as all architectures of BART's layout have them.
+"""What Hugging Face's Marian, Pegasus, BART, M2M100 and mBART models share: settings, files and names of weights.
 
-The weights of Hugging Face's Marian, Pegasus, M2M100 and mBART models under hark's names, and back.
-
-They share one layout, that of BART: what differs are norms, positions and biases, which the settings tell.
+They have one layout, that of BART: what differs are norms, positions and biases, which the settings tell.
 """
 
 import re
@@ -15,8 +13,9 @@ import numpy as np
 from hark.config import DecodeConfig, ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_json, read_optional_json
+from hark.exchange.foreign import ForeignModel
 from hark.exchange.language_codes import Languages, shortened
-from hark.exchange.recognition import own_facts
+from hark.exchange.recognition import facts_languages, own_facts
 from hark.facts import OriginFacts
 from hark.settings import SettingError
 from hark.weights import Array, Weights
@@ -24,6 +23,13 @@ from hark.weights import Array, Weights
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 MAX_BEAM = 64
 OPUS_NAME = re.compile(r"opus-mt(?:-tc(?:-big|-base|-bible-big)?(?:[-_]\w+)?|-tatoeba|_?tiny\w*)?-([\w+]+)-([\w+]+)$")
+ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
+SHARED = "model.shared.weight"
+SOURCE, TARGET = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+OUTPUT, BIAS = "lm_head.weight", "final_logits_bias"
+POSITIONS = {"source_positions": "model.encoder.embed_positions", "target_positions": "model.decoder.embed_positions"}
+LEARNED_OFFSET = 2
+"""Rows at the beginning of a table of learned positions that are never used: BART reserves one for padding."""
 
 
 def model_config(settings: dict[str, Any], weights: Weights, folder: Path, **own: Any) -> ModelConfig:
@@ -98,18 +104,28 @@ def stored_as(settings: dict[str, Any]) -> str:
     return f"imported from {kind}" if kind in ("float16", "bfloat16") else ""
 
 
-def origin(folder: Path, settings: dict[str, Any], source: str) -> OriginFacts:
-    """Where the model is from, and its licence: in the front matter of README.md, or in the facts of an own export."""
-    kind = f"huggingface {settings.get('model_type', '')}".strip()
-    facts = own_facts(folder)
-    return OriginFacts(kind, source, licence=facts.licence if facts else licence_of(folder / "README.md"))
+def checked_model(
+    folder: Path, settings: dict[str, Any], weights: Weights, config: ModelConfig, source: str, **vocabulary: Any
+) -> ForeignModel:
+    """The model in a folder. `vocabulary`: its table, its sentencepiece models, and its language pairs and tags."""
+    model = ForeignModel(
+        config=config,
+        weights=convert(weights, config, folder),
+        origin=OriginFacts(f"huggingface {settings['model_type']}", source, licence=licence_of(folder)),
+        decode=decode_config(folder, settings),
+        weights_note=stored_as(settings),
+        **vocabulary,
+    )
+    model.check(folder)
+    return model
 
 
-def licence_of(readme: Path) -> str:
-    """The licence in the YAML front matter of a README.md, or nothing."""
-    if not readme.is_file():
-        return ""
-    lines = read_bounded(readme).decode(errors="replace").splitlines()
+def licence_of(folder: Path) -> str:
+    """The licence in the facts of an own export, or in the YAML front matter of README.md."""
+    if facts := own_facts(folder):
+        return facts.licence
+    readme = folder / "README.md"
+    lines = read_bounded(readme).decode(errors="replace").splitlines() if readme.is_file() else []
     if not lines or lines[0].strip() != "---":
         return ""
     for line in lines[1:200]:
@@ -121,7 +137,9 @@ def licence_of(readme: Path) -> str:
 
 
 def default_languages(folder: Path, settings: dict[str, Any], source: str = "") -> Languages:
-    """The languages in tokenizer_config.json, or in a name such as opus-mt-en-fr."""
+    """The languages of an own export, or those in tokenizer_config.json, or in a name such as opus-mt-en-fr."""
+    if facts := own_facts(folder):
+        return facts_languages(facts)
     tokenizer = read_optional_json(folder / "tokenizer_config.json")
     found = tokenizer.get("source_lang"), tokenizer.get("target_lang")
     if not all(isinstance(each, str) and each for each in found):
@@ -133,15 +151,6 @@ def default_languages(folder: Path, settings: dict[str, Any], source: str = "") 
             return (), ()
     sources, targets = (tuple(shortened(code)[0] for code in str(each).split("+")) for each in found)
     return sources, targets
-
-
-ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
-SHARED = "model.shared.weight"
-SOURCE, TARGET = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
-OUTPUT, BIAS = "lm_head.weight", "final_logits_bias"
-POSITIONS = {"source_positions": "model.encoder.embed_positions", "target_positions": "model.decoder.embed_positions"}
-LEARNED_OFFSET = 2
-"""Rows at the beginning of a table of learned positions that are never used: BART reserves one for padding."""
 
 
 def layer_names(config: ModelConfig) -> Iterator[tuple[str, str]]:

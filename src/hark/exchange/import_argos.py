@@ -50,13 +50,12 @@ def check(package: zipfile.ZipFile, path: Path) -> PurePosixPath:
             raise UserError(f"{path}: contains the path {entry.filename!r}, which leads out of the package")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise UserError(f"{path}: contains a link, {entry.filename!r}")
-    roots = [PurePosixPath(each.filename).parent for each in entries if each.filename.endswith("metadata.json")]
-    roots = sorted(roots, key=lambda root: len(root.parts))
+    paths = [PurePosixPath(entry.filename) for entry in entries]
+    roots = [inner.parent for inner in paths if str(inner).endswith("metadata.json")]
     if not roots:
         raise UserError(f"{path}: not an Argos package: metadata.json is missing")
-    root = roots[0]
-    package_entries = [each for each in entries if PurePosixPath(each.filename).is_relative_to(root)]
-    if len(package_entries) != len(entries):
+    root = min(roots, key=lambda root: len(root.parts))
+    if not all(inner.is_relative_to(root) for inner in paths):
         raise UserError(f"{path}: contains files outside of {root}")
     return root
 
@@ -69,6 +68,7 @@ def read_argos(folder: Path, languages: Languages, source: str) -> ForeignModel:
     codes = [metadata.get(name) for name in ("from_code", "to_code")]
     if not all(isinstance(code, str) and code for code in codes) and not all(languages):
         raise UserError(f"{source}: metadata.json has no language codes; name them with -s and -t")
-    refuse_others(languages, ((str(codes[0]),), (str(codes[1]),)), source)
-    given = languages[0] or (str(codes[0]),), languages[1] or (str(codes[1]),)
+    known = (str(codes[0]),), (str(codes[1]),)
+    refuse_others(languages, known, source)
+    given = languages[0] or known[0], languages[1] or known[1]
     return read_ctranslate2(folder / "model", given, source, folder, "argos")

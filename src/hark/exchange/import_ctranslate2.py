@@ -1,7 +1,6 @@
 """Reading of CTranslate2 folders: model.bin, its vocabularies, and a sentencepiece model beside it."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,13 @@ from hark.errors import UserError
 from hark.exchange.ctranslate2_weights import ModelFile, convert, model_config
 from hark.exchange.files import read_bounded, read_optional_json
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import default_languages, licence_of
+from hark.exchange.huggingface_settings import licence_of
 from hark.exchange.import_huggingface import tagged_table
 from hark.exchange.language_codes import Languages
-from hark.exchange.recognition import facts_languages, own_facts
 from hark.facts import OriginFacts
 from hark.text.vocabulary import SpecialIds
 
-SOURCE_MODELS = ("source.spm", "source.model", "sentencepiece.model", "spm.model", "sentencepiece.bpe.model")
-TARGET_MODELS = ("target.spm", "target.model", "sentencepiece.model", "spm.model", "sentencepiece.bpe.model")
+SHARED_MODELS = ("sentencepiece.model", "spm.model", "sentencepiece.bpe.model")
 PADDING = ("<pad>", "<blank>", "<PAD>")
 
 
@@ -37,21 +34,17 @@ def read_ctranslate2(
     if zero_start:  # as in Marian: the embedding of padding, an id that the model does not have
         target_pieces = (*target_pieces, PADDING[0])
         pieces = target_pieces if one_matrix else pieces
-    facts = own_facts(models or folder)
-    default = facts_languages(facts) if facts else default_languages(folder, {}, source)
-    table, pairs = tagged_table(special, pieces, target_pieces, default, languages, folder)
-    if facts and not any(languages):
-        pairs = facts.pairs
-    silent = tuple(each for each in ("<s>", "<blank>", "<pad>", "<mask>") if each in target_pieces)
+    table, pairs = tagged_table(folder, {}, special, pieces, target_pieces, languages, source)
+    silent = tuple(piece for piece in ("<s>", "<blank>", "<pad>", "<mask>") if piece in target_pieces)
     table = replace(table, silent=silent, source_end=has_source_end(settings))
     model = ForeignModel(
         config,
         weights,
         table,
-        read_bounded(find_model(models or folder, SOURCE_MODELS)),
-        read_bounded(find_model(models or folder, TARGET_MODELS)),
+        read_bounded(find_model(models or folder, "source")),
+        read_bounded(find_model(models or folder, "target")),
         pairs,
-        OriginFacts(kind, source, licence=facts.licence if facts else licence_of((models or folder) / "README.md")),
+        OriginFacts(kind, source, licence=licence_of(models or folder)),
         "source" if table.tags else "none",
         weights_note=f"dequantised from {file.storage}" if file.storage != "float32" else "",
     )
@@ -59,13 +52,13 @@ def read_ctranslate2(
     return model
 
 
-def find_model(folder: Path, names: Sequence[str]) -> Path:
-    for name in names:
+def find_model(folder: Path, side: str) -> Path:
+    for name in (f"{side}.spm", f"{side}.model", *SHARED_MODELS):
         if (folder / name).is_file():
             return folder / name
     if (folder / "bpe.model").is_file():
         raise UserError(f"{folder}: has bpe.model of subword-nmt; only sentencepiece models are supported")
-    raise UserError(f"{folder}: no sentencepiece model; put it there as {names[0]} or sentencepiece.model")
+    raise UserError(f"{folder}: no sentencepiece model; put it there as {side}.spm or sentencepiece.model")
 
 
 def read_vocabularies(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,12 +1,9 @@
 """Reading of Hugging Face folders: Marian, Pegasus and BART, and through `import_multilingual` those with many tags.
 
 All have the layout of BART. Marian is post-norm, Pegasus pre-norm, both with sinusoids; BART is post-norm with learned
-positions and a norm of embeddings.
-
-Reading of BART: post-norm, learned positions, a norm of embeddings, and byte-level BPE.
-
-Every source begins with <s>, and every translation is forced to begin with a token, usually <s>: as with M2M100, where
-these are the tags of languages. So both are the tags of the model's only languages.
+positions, a norm of embeddings, and byte-level BPE. Its every source begins with <s>, and every translation is forced
+to begin with a token, usually <s>: as with M2M100, where these are the tags of languages. So both are the tags of the
+model's only languages.
 """
 
 import re
@@ -24,23 +21,20 @@ from hark.exchange.huggingface_settings import (
     OUTPUT,
     POSITIONS,
     by_id,
-    convert,
-    decode_config,
+    checked_model,
     default_languages,
     model_config,
-    origin,
     setting,
-    stored_as,
     vocabulary,
 )
 from hark.exchange.import_multilingual import read_multilingual
 from hark.exchange.language_codes import Languages, all_pieces, hark_codes, refuse_others
-from hark.exchange.recognition import facts_languages, own_facts
+from hark.exchange.recognition import own_facts
 from hark.facts import LanguagePair
 from hark.text.byte_pairs import HEADER, ORIGINAL_SPACE
 from hark.text.piece_vocabulary import MERGES, PieceTable
 from hark.text.vocabulary import SPACE, SpecialIds
-from hark.weights import Array, Weights, sinusoids
+from hark.weights import Weights, sinusoids
 
 PEGASUS_MODEL = "spiece.model"
 PEGASUS_OFFSET = 103
@@ -48,6 +42,8 @@ PEGASUS_SPECIAL = re.compile(r"<(?:mask_[12]|unk_\d+)>")
 POSITIONS_BOUND = 1e-3
 """Largest difference from the computed table of positions: half precision rounds by less."""
 LANGUAGE_TAG = re.compile(r">>(.+)<<")
+START, UNKNOWN = "<s>", "<unk>"
+BART_SILENT = ("<pad>", "</s>", "<mask>")
 
 
 def read_huggingface(folder: Path, languages: Languages, source: str) -> ForeignModel:
@@ -70,10 +66,9 @@ def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel
     """Read a MarianMTModel."""
     settings = read_json(folder / "config.json")
     weights = read_huggingface_weights(folder)
+    size = setting(settings, "vocab_size", int)
     shared = setting(settings, "share_encoder_decoder_embeddings", bool, True)
-    tied = setting(settings, "tie_word_embeddings", bool, True)
-    together = "all" if shared else "target"
-    tie = together if tied or OUTPUT not in weights else "none"
+    tied = setting(settings, "tie_word_embeddings", bool, True) or OUTPUT not in weights
     for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
         if setting(settings, name, bool, False):
             raise UserError(f"{folder}: {name} is set, which Hugging Face's Marian does not implement either")
@@ -82,11 +77,9 @@ def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel
         weights,
         folder,
         positions="sinusoidal_halves",
-        tie=tie,
-        vocab_size=setting(settings, "vocab_size", int)
-        if shared
-        else setting(settings, "decoder_vocab_size", int, setting(settings, "vocab_size", int)),
-        source_vocab_size=None if shared else setting(settings, "vocab_size", int),
+        tie=("all" if shared else "target") if tied else "none",
+        vocab_size=size if shared else setting(settings, "decoder_vocab_size", int, size),
+        source_vocab_size=None if shared else size,
     )
     return marian_model(folder, settings, weights, config, languages, source)
 
@@ -98,24 +91,19 @@ def marian_model(
     pieces = vocabulary(folder / "vocab.json", config.source_vocab_size or config.vocab_size)
     own_target = folder / "target_vocab.json"
     target_pieces = vocabulary(own_target, config.vocab_size) if own_target.is_file() else pieces
-    facts = own_facts(folder)
-    default = facts_languages(facts) if facts else default_languages(folder, settings, source)
-    table, pairs = marian_vocabulary(settings, folder, pieces, target_pieces, default, languages)
-    pairs = facts.pairs if facts and not any(languages) else pairs
-    model = ForeignModel(
+    table, pairs = marian_vocabulary(folder, settings, pieces, target_pieces, languages, source)
+    return checked_model(
+        folder,
+        settings,
+        weights,
         config,
-        convert(weights, config, folder),
-        table,
-        read_bounded(folder / "source.spm"),
-        read_bounded(folder / "target.spm"),
-        pairs,
-        origin(folder, settings, source),
-        "source" if table.tags else "none",
-        decode_config(folder, settings),
-        stored_as(settings),
+        source,
+        table=table,
+        source_model=read_bounded(folder / "source.spm"),
+        target_model=read_bounded(folder / "target.spm"),
+        pairs=pairs,
+        language_tags="source" if table.tags else "none",
     )
-    model.check(folder)
-    return model
 
 
 def read_pegasus(folder: Path, languages: Languages, source: str) -> ForeignModel:
@@ -133,33 +121,27 @@ def read_pegasus(folder: Path, languages: Languages, source: str) -> ForeignMode
         )
     model_file = read_bounded(folder / PEGASUS_MODEL)
     pieces = pegasus_pieces(folder, model_file, size)
-    default = default_languages(folder, settings, source)
-    table, pairs = marian_vocabulary(settings, folder, pieces, pieces, default, languages)
-    model = ForeignModel(
+    table, pairs = marian_vocabulary(folder, settings, pieces, pieces, languages, source)
+    return checked_model(
+        folder,
+        settings,
+        weights,
         config,
-        convert(weights, config, folder),
-        replace(table, silent=tuple(piece for piece in pieces if PEGASUS_SPECIAL.fullmatch(piece))),
-        model_file,
-        model_file,
-        pairs,
-        origin(folder, settings, source),
-        decode=decode_config(folder, settings),
-        weights_note=stored_as(settings),
+        source,
+        table=replace(table, silent=tuple(piece for piece in pieces if PEGASUS_SPECIAL.fullmatch(piece))),
+        source_model=model_file,
+        target_model=model_file,
+        pairs=pairs,
     )
-    model.check(folder)
-    return model
 
 
 def refuse_other_positions(weights: Weights, config: ModelConfig, folder: Path) -> None:
     """Pegasus stores its table of positions, which is always computed by one formula."""
-    for name in (f"{each}.weight" for each in POSITIONS.values()):
-        stored = weights.get(name)
-        if stored is not None and (stored.shape != (known := sinusoids(config)).shape or not close(stored, known)):
+    known = sinusoids(config)
+    for name in (f"{module}.weight" for module in POSITIONS.values()):
+        stored = weights.get(name, known)
+        if stored.shape != known.shape or not np.abs(stored - known).max() < POSITIONS_BOUND:  # NaN is refused, too
             raise UserError(f"{folder}: {name} is not Pegasus's table of sines and cosines, which hark computes itself")
-
-
-def close(one: Array, two: Array) -> bool:
-    return bool(np.abs(one - two).max() < POSITIONS_BOUND)
 
 
 def pegasus_pieces(folder: Path, model: bytes, size: int) -> tuple[str, ...]:
@@ -174,50 +156,48 @@ def pegasus_pieces(folder: Path, model: bytes, size: int) -> tuple[str, ...]:
 
 
 def marian_vocabulary(
-    settings: dict[str, Any],
     folder: Path,
+    settings: dict[str, Any],
     pieces: tuple[str, ...],
     target_pieces: tuple[str, ...],
-    default: Languages,
     languages: Languages,
+    source: str,
 ) -> tuple[PieceTable, tuple[LanguagePair, ...]]:
     generation = read_optional_json(folder / "generation_config.json")
-    if "<unk>" not in pieces or "<unk>" not in target_pieces:
-        raise UserError(f"{folder / 'vocab.json'}: has no <unk>")
+    if UNKNOWN not in pieces or UNKNOWN not in target_pieces:
+        raise UserError(f"{folder / 'vocab.json'}: has no {UNKNOWN}")
     start = generation.get("decoder_start_token_id", settings.get("decoder_start_token_id"))
     pad, end = setting(settings, "pad_token_id", int), setting(settings, "eos_token_id", int)
     start = pad if type(start) is not int else start
-    special = SpecialIds(pad, target_pieces.index("<unk>"), start, end)
-    return tagged_table(special, pieces, target_pieces, default, languages, folder)
+    special = SpecialIds(pad, target_pieces.index(UNKNOWN), start, end)
+    return tagged_table(folder, settings, special, pieces, target_pieces, languages, source)
 
 
 def tagged_table(
+    folder: Path,
+    settings: dict[str, Any],
     special: SpecialIds,
     pieces: tuple[str, ...],
     target_pieces: tuple[str, ...],
-    default: Languages,
     given: Languages,
-    where: object,
+    source: str,
 ) -> tuple[PieceTable, tuple[LanguagePair, ...]]:
-    """A vocabulary of both sides with its language pairs: tags such as >>fra<< among its pieces are languages.
-
-    default: the languages in the model's files."""
+    """A vocabulary of both sides with its language pairs: tags such as >>fra<< among its pieces are languages."""
+    facts, default = own_facts(folder), default_languages(folder, settings, source)
     tagged = [match[1] for piece in pieces if (match := LANGUAGE_TAG.fullmatch(piece))]
     tags = {ours: f">>{theirs}<<" for theirs, ours in hark_codes(tagged).items()}
-    refuse_others(given, (default[0], () if tags else default[1]), where)
+    refuse_others(given, (default[0], () if tags else default[1]), folder)
     if tags and given[1]:
         if missing := sorted(set(given[1]) - tags.keys()):
-            raise UserError(f"{where}: no tag for {', '.join(missing)} in the vocabulary; it has {', '.join(tags)}")
+            raise UserError(f"{folder}: no tag for {', '.join(missing)} in the vocabulary; it has {', '.join(tags)}")
         tags = {code: tags[code] for code in given[1]}
     sources, targets = given[0] or default[0], tuple(tags) or given[1] or default[1]
     if not sources or not targets:
-        raise UserError(f"{where}: its files do not tell the languages; name them with -s and -t")
+        raise UserError(f"{folder}: its files do not tell the languages; name them with -s and -t")
     table = PieceTable(special, target_pieces, None if pieces == target_pieces else pieces, tags)
+    if facts and not any(given):
+        return table, facts.pairs
     return table, tuple((one, two) for one in sources for two in targets if one != two)
-
-
-START, UNKNOWN = "<s>", "<unk>"
-SILENT = ("<pad>", "</s>", "<mask>")
 
 
 def read_bart(folder: Path, languages: Languages, source: str) -> ForeignModel:
@@ -229,28 +209,28 @@ def read_bart(folder: Path, languages: Languages, source: str) -> ForeignModel:
     size = setting(settings, "vocab_size", int)
     config = model_config(settings, weights, folder, positions="learned", embedding_norm=True, vocab_size=size)
     pieces, merges = read_byte_pairs(folder, size)
-    facts = own_facts(folder)
-    default = facts_languages(facts) if facts else default_languages(folder, settings, source)
+    default = default_languages(folder, settings, source)
     refuse_others(languages, default, folder)
     sides = [given or known for given, known in zip(languages, default, strict=True)]
     if [len(side) for side in sides] != [1, 1] or sides[0] == sides[1]:
         raise UserError(f"{folder}: BART has one pair of languages; name two different ones with -s and -t")
     tags = language_tokens(folder, settings, pieces)
     special = special_ids(settings, folder, pieces)
-    model = ForeignModel(
+    (source_language,), (target_language,) = sides
+    return checked_model(
+        folder,
+        settings,
+        weights,
         config,
-        convert(weights, config, folder),
-        PieceTable(special, pieces, None, {side[0]: tag for side, tag in zip(sides, tags, strict=True)}, SILENT),
-        merges,
-        merges,
-        ((sides[0][0], sides[1][0]),),
-        origin(folder, settings, source),
-        "target",
-        decode_config(folder, settings),
-        stored_as(settings),
+        source,
+        table=PieceTable(
+            special, pieces, None, dict(zip((source_language, target_language), tags, strict=True)), BART_SILENT
+        ),
+        source_model=merges,
+        target_model=merges,
+        pairs=((source_language, target_language),),
+        language_tags="target",
     )
-    model.check(folder)
-    return model
 
 
 def read_byte_pairs(folder: Path, size: int) -> tuple[tuple[str, ...], bytes]:

@@ -1,7 +1,4 @@
-"""Reading of Marian's own files: model.npz, decoder.yml, and *.spm with or without *.vocab.yml.
-
-The weights of a Marian model by hark's names.
-"""
+"""Reading of Marian's own files: model.npz, decoder.yml, and *.spm with or without *.vocab.yml."""
 
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -14,7 +11,7 @@ from hark.config import ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded
 from hark.exchange.foreign import NEVER, ForeignModel
-from hark.exchange.huggingface_settings import default_languages, licence_of
+from hark.exchange.huggingface_settings import licence_of
 from hark.exchange.import_huggingface import tagged_table
 from hark.exchange.language_codes import Languages, all_pieces
 from hark.exchange.marian_settings import (
@@ -29,67 +26,6 @@ from hark.exchange.marian_settings import (
 from hark.facts import OriginFacts
 from hark.text.vocabulary import SpecialIds
 from hark.weights import Array
-
-
-def convert(weights: Mapping[str, Array], config: ModelConfig, where: object) -> dict[str, Array]:
-    """Return the weights by hark's names. Marian multiplies from the left, so matrices are transposed."""
-
-    def get(name: str) -> Array:
-        if name not in weights:
-            raise UserError(
-                f"{where}: the weight {name} is missing; the file is incomplete, or of another architecture"
-            )
-        return weights[name]
-
-    def extended(matrix: Array) -> Array:
-        """With a row of zeros for padding."""
-        return np.concatenate([matrix, np.zeros((1, matrix.shape[1]), np.float32)])
-
-    found = {"embedding.weight": extended(get("Wemb" if "Wemb" in weights else "decoder_Wemb"))}
-    if config.tie != "all":
-        found["source_embedding.weight"] = found["embedding.weight"] if "Wemb" in weights else get("encoder_Wemb")
-    if config.tie == "none":
-        output = weights.get("decoder_ff_logit_out_Wt")
-        found["projection.weight"] = extended(get("decoder_ff_logit_out_W").T if output is None else output)
-    bias = weights.get("decoder_ff_logit_out_b", np.zeros(config.vocab_size - 1, np.float32))
-    found["output_bias"] = np.append(bias.reshape(-1), np.float32(NEVER))
-    for stack, side in (("encoder", "source"), ("decoder", "target")):
-        if config.positions == "learned":
-            found[f"{side}_positions.weight"] = get("Wpos")
-        if config.embedding_norm:
-            _add_norm(found, f"{side}_norm", get, f"{stack}_emb", "_pre")
-        if config.norm == "pre":
-            _add_norm(found, f"{stack}.norm", get, f"{stack}_top", "")
-    suffix = "_pre" if config.norm == "pre" else ""
-    for ours, theirs, norm in layer_names(config):
-        if norm:
-            _add_norm(found, ours, get, theirs, suffix)
-        else:
-            matrix, _, part = theirs.rpartition("_")
-            found[f"{ours}.weight"] = get(f"{matrix}_W{part}").T
-            found[f"{ours}.bias"] = get(f"{matrix}_b{part}").reshape(-1)
-    return found
-
-
-def _add_norm(found: dict[str, Array], ours: str, get: Any, theirs: str, suffix: str) -> None:
-    found[f"{ours}.weight"] = get(f"{theirs}_ln_scale{suffix}").reshape(-1)
-    found[f"{ours}.bias"] = get(f"{theirs}_ln_bias{suffix}").reshape(-1)
-
-
-def layer_names(config: ModelConfig) -> Iterator[tuple[str, str, bool]]:
-    """Hark's and Marian's names of projections and norms in layers, and which are norms."""
-    for stack, layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
-        for i in range(layers):
-            ours, theirs = f"{stack}.layers.{i}", f"{stack}_l{i + 1}"
-            attentions = {"self_attention": "self"} | ({"cross_attention": "context"} if stack == "decoder" else {})
-            for attention, name in attentions.items():
-                for part in "qkvo":
-                    yield f"{ours}.{attention}.w_{part}", f"{theirs}_{name}_{part}", False
-                yield f"{ours}.{attention}_residual.norm", f"{theirs}_{name}_Wo", True
-            for part in "12":
-                yield f"{ours}.feed_forward.w_{part}", f"{theirs}_ffn_{part}", False
-            yield f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", True
-
 
 SETTINGS = "special:model.yml"
 END, UNKNOWN, PAD = "</s>", "<unk>", "<pad>"
@@ -115,9 +51,7 @@ def read_marian_folder(path: Path, languages: Languages, source: str) -> Foreign
     # Decoding starts from a zero vector: the embedding of padding, an id that Marian does not have.
     target_pieces = (*target_pieces, PAD)
     pieces = target_pieces if one_matrix else pieces
-    table, pairs = tagged_table(
-        special, pieces, target_pieces, default_languages(folder, {}, source), languages, folder
-    )
+    table, pairs = tagged_table(folder, {}, special, pieces, target_pieces, languages, source)
     model = ForeignModel(
         config,
         convert(weights, config, model_file),
@@ -125,7 +59,7 @@ def read_marian_folder(path: Path, languages: Languages, source: str) -> Foreign
         sides[0][1],
         sides[1][1],
         pairs,
-        OriginFacts("marian", source, licence=licence_of(folder / "README.md")),
+        OriginFacts("marian", source, licence=licence_of(folder)),
         "source" if table.tags else "none",
         decode_config(decoder),
     )
@@ -196,3 +130,63 @@ def special_ids(pieces: tuple[str, ...], where: object) -> SpecialIds:
     if END not in pieces or UNKNOWN not in pieces:
         raise UserError(f"{where}: the vocabulary lacks {END} or {UNKNOWN}")
     return SpecialIds(pad=len(pieces), unknown=pieces.index(UNKNOWN), start=len(pieces), end=pieces.index(END))
+
+
+def convert(weights: Mapping[str, Array], config: ModelConfig, where: object) -> dict[str, Array]:
+    """Return the weights by hark's names. Marian multiplies from the left, so matrices are transposed."""
+
+    def get(name: str) -> Array:
+        if name not in weights:
+            raise UserError(
+                f"{where}: the weight {name} is missing; the file is incomplete, or of another architecture"
+            )
+        return weights[name]
+
+    def extended(matrix: Array) -> Array:
+        """With a row of zeros for padding."""
+        return np.concatenate([matrix, np.zeros((1, matrix.shape[1]), np.float32)])
+
+    found = {"embedding.weight": extended(get("Wemb" if "Wemb" in weights else "decoder_Wemb"))}
+    if config.tie != "all":
+        found["source_embedding.weight"] = found["embedding.weight"] if "Wemb" in weights else get("encoder_Wemb")
+    if config.tie == "none":
+        output = weights.get("decoder_ff_logit_out_Wt")
+        found["projection.weight"] = extended(get("decoder_ff_logit_out_W").T if output is None else output)
+    bias = weights.get("decoder_ff_logit_out_b", np.zeros(config.vocab_size - 1, np.float32))
+    found["output_bias"] = np.append(bias.reshape(-1), np.float32(NEVER))
+    for stack, side in (("encoder", "source"), ("decoder", "target")):
+        if config.positions == "learned":
+            found[f"{side}_positions.weight"] = get("Wpos")
+        if config.embedding_norm:
+            _add_norm(found, f"{side}_norm", get, f"{stack}_emb", "_pre")
+        if config.norm == "pre":
+            _add_norm(found, f"{stack}.norm", get, f"{stack}_top", "")
+    suffix = "_pre" if config.norm == "pre" else ""
+    for ours, theirs, norm in layer_names(config):
+        if norm:
+            _add_norm(found, ours, get, theirs, suffix)
+        else:
+            matrix, _, part = theirs.rpartition("_")
+            found[f"{ours}.weight"] = get(f"{matrix}_W{part}").T
+            found[f"{ours}.bias"] = get(f"{matrix}_b{part}").reshape(-1)
+    return found
+
+
+def _add_norm(found: dict[str, Array], ours: str, get: Any, theirs: str, suffix: str) -> None:
+    found[f"{ours}.weight"] = get(f"{theirs}_ln_scale{suffix}").reshape(-1)
+    found[f"{ours}.bias"] = get(f"{theirs}_ln_bias{suffix}").reshape(-1)
+
+
+def layer_names(config: ModelConfig) -> Iterator[tuple[str, str, bool]]:
+    """Hark's and Marian's names of projections and norms in layers, and which are norms."""
+    for stack, layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
+        for i in range(layers):
+            ours, theirs = f"{stack}.layers.{i}", f"{stack}_l{i + 1}"
+            attentions = {"self_attention": "self"} | ({"cross_attention": "context"} if stack == "decoder" else {})
+            for attention, name in attentions.items():
+                for part in "qkvo":
+                    yield f"{ours}.{attention}.w_{part}", f"{theirs}_{name}_{part}", False
+                yield f"{ours}.{attention}_residual.norm", f"{theirs}_{name}_Wo", True
+            for part in "12":
+                yield f"{ours}.feed_forward.w_{part}", f"{theirs}_ffn_{part}", False
+            yield f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", True

@@ -9,7 +9,7 @@ from typing import Any
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import convert, decode_config, model_config, origin, setting, stored_as
+from hark.exchange.huggingface_settings import checked_model, model_config, setting
 from hark.exchange.huggingface_settings import vocabulary as read_vocabulary
 from hark.exchange.language_codes import (
     M2M100_TAGS,
@@ -22,7 +22,6 @@ from hark.exchange.language_codes import (
     with_languages,
 )
 from hark.exchange.recognition import facts_languages, own_facts
-from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
 
@@ -43,23 +42,21 @@ def read_multilingual(folder: Path, kind: str, languages: Languages, source: str
         raise UserError(f"{folder}: there is no {MODEL}; copy it there from the model that this one was trained from")
     model_file = read_bounded(folder / MODEL)
     pieces, codes = pieces_of(folder, model_file, size)
-    table = PieceTable(
-        special_ids(settings, folder, pieces), pieces, None, tags_of(codes, languages, folder), (START, MASK, *codes)
-    )
-    model = ForeignModel(
+    tags = tags_of(codes, languages, folder)
+    sources, targets = (given or tuple(tags) for given in languages)
+    pairs = tuple((one, two) for one in sources for two in targets if one != two)
+    return checked_model(
+        folder,
+        settings,
+        weights,
         config,
-        convert(weights, config, folder),
-        table,
-        model_file,
-        model_file,
-        facts.pairs if facts else pairs_of(table, languages),
-        origin(folder, settings, source),
-        "target",
-        decode_config(folder, settings),
-        stored_as(settings),
+        source,
+        table=PieceTable(special_ids(settings, folder, pieces), pieces, None, tags, (START, MASK, *codes)),
+        source_model=model_file,
+        target_model=model_file,
+        pairs=facts.pairs if facts else pairs,
+        language_tags="target",
     )
-    model.check(folder)
-    return model
 
 
 def special_ids(settings: dict[str, Any], folder: Path, pieces: tuple[str, ...]) -> SpecialIds:
@@ -110,8 +107,3 @@ def tags_of(codes: list[str], languages: Languages, folder: Path) -> dict[str, s
         raise UserError(f"{folder}: no language {', '.join(missing)}; it has {', '.join(tags)}")
     both = languages[0] and languages[1]
     return {code: tag for code, tag in tags.items() if code in wanted} if both else tags
-
-
-def pairs_of(table: PieceTable, languages: Languages) -> tuple[LanguagePair, ...]:
-    sources, targets = languages[0] or tuple(table.tags), languages[1] or tuple(table.tags)
-    return tuple((one, two) for one in sources for two in targets if one != two)

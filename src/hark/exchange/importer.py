@@ -1,6 +1,5 @@
 """Import of a foreign model: recognised, read without running code, compared with its own library, made a bundle."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,15 +8,13 @@ from tempfile import TemporaryDirectory
 from hark.atomic import refuse_existing, refuse_overlap
 from hark.bundle import Bundle, is_bundle, link_or_copy, write_bundle
 from hark.errors import HarkError, UserError
-from hark.exchange.catalogue import download, is_hub_name
 from hark.exchange.foreign import ForeignModel
+from hark.exchange.hub import Say, download, is_hub_name
 from hark.exchange.language_codes import languages_of
-from hark.exchange.parity import HELD, Side, check_sentences, compare, enough_logits, skipped
+from hark.exchange.parity import Side, check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import ImportKind, recognise
 from hark.facts import ParityProof
 from hark.text.opening import open_vocabularies
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -112,14 +109,13 @@ def prove(
     bundle: Bundle,
     request: ImportRequest,
     say: Say,
-    held: int = HELD,
+    held: int,
 ) -> ParityProof:
     """Compare a bundle with the model that it was made from, in that model's own library.
 
     held: bytes of logits to hold at a time."""
     what = f"import from {kind}"
-    library = {"huggingface": "transformers", "marian": "marian", "ctranslate2": "ctranslate2", "argos": "ctranslate2"}
-    name = library[kind]
+    name = {"huggingface": "transformers", "argos": "ctranslate2"}.get(kind, kind)
     if not request.check:
         return skipped(name, what)
     if reason := unavailable(kind):
@@ -132,9 +128,9 @@ def prove(
             f"{path}: {name} cannot load it, so that nothing can be compared: {problem}; see --no-check"
         ) from None
     say(f"comparing with {theirs.name}")
-    from hark.exchange.hark_side import fitting_side, fitting_texts
+    from hark.exchange.hark_side import MAX_COMPARED_TOKENS, fitting_texts, hark_side
 
-    ours = fitting_side(bundle)
+    ours = hark_side(bundle, max_target=MAX_COMPARED_TOKENS)
     texts = fitting_texts(ours, check_sentences(foreign.pairs[0][0], request.check_file), foreign.config)
     return compare(ours, theirs, texts, what=what, held=held)
 

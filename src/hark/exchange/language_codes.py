@@ -1,8 +1,7 @@
-"""Language codes of other programs, such as `fra_Latn` or `fr_XX`, as hark's: `fr`.
+"""Language codes of other programs, such as `fra_Latn` or `fr_XX`, as hark's: `fr`; and how M2M100, NLLB and mBART-50
+number pieces and languages, as fairseq did."""
 
-How M2M100, NLLB and mBART-50 number pieces and languages, as fairseq did: for import and export.
-"""
-
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import sentencepiece
@@ -40,12 +39,11 @@ def shortened(code: str) -> tuple[str, str]:
 
 def hark_codes(codes: Iterable[str]) -> dict[str, str]:
     """Map each code to hark's, with script or region only where the base language is not unique."""
-    codes = list(codes)
-    bases = [shortened(code)[0] for code in codes]
+    parts = {code: shortened(code) for code in codes}
+    count = Counter(base for base, _ in parts.values())
     found: dict[str, str] = {}
-    for code, base in zip(codes, bases, strict=True):
-        rest = shortened(code)[1]
-        for candidate in (base if bases.count(base) == 1 or not rest else f"{base}-{rest}", code.replace("_", "-")):
+    for code, (base, rest) in parts.items():
+        for candidate in (base if count[base] == 1 or not rest else f"{base}-{rest}", code.replace("_", "-")):
             if candidate not in found.values():
                 found[code] = candidate
                 break

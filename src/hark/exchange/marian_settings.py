@@ -3,11 +3,11 @@
 Positions are Marian's own: sines, then cosines, with the wavelengths of tensor2tensor. Hugging Face and CTranslate2
 compute slightly different ones for the same models. Marian's layer norm has an epsilon of 1e-6, hark's 1e-5.
 
-The YAML of Marian's settings and vocabularies: flat keys, lists, and quoted strings. Not a YAML parser.
+Its settings and vocabularies are YAML of flat keys, lists and quoted strings, for which no YAML parser is needed.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from hark.config import DecodeConfig, ModelConfig
 from hark.errors import UserError
@@ -16,6 +16,9 @@ from hark.settings import SettingError
 from hark.weights import Array
 
 Value = str | list[str]
+POSITIONS = 1024
+"""Size of the table of positions; Marian computes them as needed."""
+ACTIVATIONS = ("relu", "swish")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 ESCAPES |= {"N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}
 ESCAPED = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
@@ -42,10 +45,7 @@ def read_settings(text: str) -> dict[str, Value]:
 
 def read_pieces(text: str, where: object) -> dict[str, int]:
     """Read a vocabulary: a line `piece: id`, or `? piece` and `: id` on two lines, for each piece."""
-    return dict(_pieces(text, where))
-
-
-def _pieces(text: str, where: object) -> Iterator[tuple[str, int]]:
+    found: dict[str, int] = {}
     pending: str | None = None
     for number, line in enumerate(text.split("\n"), 1):
         line = line.rstrip("\r")
@@ -58,9 +58,10 @@ def _pieces(text: str, where: object) -> Iterator[tuple[str, int]]:
         if pending is not None:
             piece, pending = pending, None
         try:
-            yield unquote(piece), int(token)
+            found[unquote(piece)] = int(token)
         except ValueError:
             raise UserError(f"{where}: line {number} is not a piece with its id") from None
+    return found
 
 
 def unquote(text: str) -> str:
@@ -76,11 +77,6 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(int(code[1:], 16)) if len(code) > 1 else ESCAPES.get(code, code)
 
 
-POSITIONS = 1024
-"""Size of the table of positions; Marian computes them as needed."""
-ACTIVATIONS = {"relu": "relu", "swish": "swish"}
-
-
 def option(settings: Mapping[str, Value], name: str, default: str = "") -> str:
     value = settings.get(name, default)
     return value if isinstance(value, str) else default
@@ -90,29 +86,29 @@ def check_settings(settings: Mapping[str, Value], where: object) -> None:
     """Refuse what hark's layers cannot compute."""
     kind = option(settings, "type", "transformer")
     autoregression = option(settings, "transformer-decoder-autoreg", "self-attention")
-    refusals = {
-        f"is of the type {kind}; only transformer is supported": kind != "transformer",
-        f"has a decoder with {autoregression} (SSRU or RNN); only self-attention is supported": autoregression
-        != "self-attention",
-        "has factored vocabularies": any(
-            name.endswith(".fsv") for name in (*listed(settings, "vocabs"), option(settings, "factors-combine"))
-        )
-        or option(settings, "lemma-dim-emb", "0") not in ("0", "", "-1"),
-        "shares layers (transformer-tied-layers)": bool(listed(settings, "transformer-tied-layers")),
-        "has no output projections (transformer-no-projection)": option(settings, "transformer-no-projection")
-        == "true",
-        "has feed-forward networks of another depth than 2": {
-            option(settings, "transformer-ffn-depth", "2"),
-            option(settings, "transformer-decoder-ffn-depth", "2"),
-        }
-        - {"2", "0"}
-        != set(),
-        "has another activation than relu or swish (Marian's gelu is an approximation)": option(
-            settings, "transformer-ffn-activation", "swish"
-        )
-        not in ACTIVATIONS,
-    }
-    for reason, holds in refusals.items():
+    vocabularies = *listed(settings, "vocabs"), option(settings, "factors-combine")
+    has_factors = any(name.endswith(".fsv") for name in vocabularies)
+    has_lemmas = option(settings, "lemma-dim-emb", "0") not in ("0", "", "-1")
+    depths = {option(settings, f"transformer-{name}", "2") for name in ("ffn-depth", "decoder-ffn-depth")}
+    activation = option(settings, "transformer-ffn-activation", "swish")
+    for holds, reason in (
+        (kind != "transformer", f"is of the type {kind}; only transformer is supported"),
+        (
+            autoregression != "self-attention",
+            f"has a decoder with {autoregression} (SSRU or RNN); only self-attention is supported",
+        ),
+        (has_factors or has_lemmas, "has factored vocabularies"),
+        (listed(settings, "transformer-tied-layers"), "shares layers (transformer-tied-layers)"),
+        (
+            option(settings, "transformer-no-projection") == "true",
+            "has no output projections (transformer-no-projection)",
+        ),
+        (not depths <= {"2", "0"}, "has feed-forward networks of another depth than 2"),
+        (
+            activation not in ACTIVATIONS,
+            "has another activation than relu or swish (Marian's gelu is an approximation)",
+        ),
+    ):
         if holds:
             raise UserError(f"{where}: {reason}")
 
@@ -149,12 +145,12 @@ def model_config(settings: Mapping[str, Value], weights: Mapping[str, Array], wh
     try:
         return ModelConfig(
             d_model=int(width),
-            d_ff=number(settings, "transformer-dim-ffn", "2048"),
-            n_heads=number(settings, "transformer-heads", "8"),
-            n_encoder_layers=number(settings, "enc-depth", "6"),
-            n_decoder_layers=number(settings, "dec-depth", "6"),
+            d_ff=int(option(settings, "transformer-dim-ffn", "2048")),
+            n_heads=int(option(settings, "transformer-heads", "8")),
+            n_encoder_layers=int(option(settings, "enc-depth", "6")),
+            n_decoder_layers=int(option(settings, "dec-depth", "6")),
             norm=norm_of(settings, where),  # type: ignore[arg-type]
-            activation=ACTIVATIONS[option(settings, "transformer-ffn-activation", "swish")],  # type: ignore[arg-type]
+            activation=option(settings, "transformer-ffn-activation", "swish"),  # type: ignore[arg-type]
             positions="learned" if learned else "sinusoidal_t2t",
             max_positions=len(weights["Wpos"]) if learned else POSITIONS,
             scale_embedding=not learned,  # Marian scales embeddings only with sinusoids
@@ -166,10 +162,6 @@ def model_config(settings: Mapping[str, Value], weights: Mapping[str, Array], wh
         )
     except (SettingError, ValueError) as error:
         raise UserError(f"{where}: {error}") from None
-
-
-def number(settings: Mapping[str, Value], name: str, default: str) -> int:
-    return int(option(settings, name, default))
 
 
 def decode_config(decoder: Mapping[str, Value]) -> DecodeConfig:

@@ -5,7 +5,7 @@ those keys and values, and the keys and values of earlier tokens; it returns log
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,14 +158,11 @@ class Graph:
                 inner = self.add("Mul", inner, self.add("Mul", gate, self.add("Sigmoid", gate)))
         return self.linear(inner, f"{name}.w_2")
 
-    def before(self, x: str, residual: str) -> str:
-        """The input of a sub-layer."""
-        return self.norm(x, f"{residual}.norm") if self.config.norm == "pre" else x
-
-    def after(self, x: str, output: str, residual: str) -> str:
-        """The residual connection around a sub-layer."""
-        total = self.add("Add", x, output)
-        return total if self.config.norm == "pre" else self.norm(total, f"{residual}.norm")
+    def sub_layer(self, x: str, name: str, compute: Callable[[str, str], str]) -> str:
+        """A sub-layer with its norm and the residual connection around it."""
+        norm, is_pre = f"{name}_residual.norm", self.config.norm == "pre"
+        total = self.add("Add", x, compute(self.norm(x, norm) if is_pre else x, name))
+        return total if is_pre else self.norm(total, norm)
 
     def last_norm(self, x: str, stack: str) -> str:
         return self.norm(x, f"{stack}.norm") if self.config.norm == "pre" else x
@@ -193,15 +190,13 @@ def encoder_graph(weights: Weights, config: ModelConfig) -> Any:
     bias = graph.source_bias()
     embedding = "embedding.weight" if config.tie == "all" else "source_embedding.weight"
     x = graph.embed(tokens, embedding, "source_positions.weight", None)
+
+    def attend(x: str, name: str) -> str:
+        return graph.attend(x, *graph.keys_values(x, name), bias, name)
+
     for i in range(config.n_encoder_layers):
-        name = f"encoder.layers.{i}"
-        inner = graph.before(x, f"{name}.self_attention_residual")
-        attended = graph.attend(
-            inner, *graph.keys_values(inner, f"{name}.self_attention"), bias, f"{name}.self_attention"
-        )
-        x = graph.after(x, attended, f"{name}.self_attention_residual")
-        inner = graph.before(x, f"{name}.feed_forward_residual")
-        x = graph.after(x, graph.feed_forward(inner, f"{name}.feed_forward"), f"{name}.feed_forward_residual")
+        x = graph.sub_layer(x, f"encoder.layers.{i}.self_attention", attend)
+        x = graph.sub_layer(x, f"encoder.layers.{i}.feed_forward", graph.feed_forward)
     memory = graph.last_norm(x, "encoder")
     for i in range(config.n_decoder_layers):
         keys, values = graph.keys_values(memory, f"decoder.layers.{i}.cross_attention")
@@ -224,27 +219,33 @@ def decoder_graph(weights: Weights, config: ModelConfig) -> Any:
         for i in layers:
             for part, width in widths.items():
                 graph.input(f"{group}_{part}_{i}", TensorProto.FLOAT, [rows, heads, length, width])
-    past = graph.size("past_key_0", 2)
-    causal_bias = graph.causal_bias(tokens, past)
-    x = graph.embed(tokens, "embedding.weight", "target_positions.weight", past)
-    cache = []
-    for i in layers:
-        name = f"decoder.layers.{i}"
-        inner = graph.before(x, f"{name}.self_attention_residual")
-        new = graph.keys_values(inner, f"{name}.self_attention")
+    start = graph.size("past_key_0", 2)
+    causal_bias = graph.causal_bias(tokens, start)
+    x = graph.embed(tokens, "embedding.weight", "target_positions.weight", start)
+    cache: list[tuple[str, str]] = []
+
+    def attend_self(x: str, name: str) -> str:
+        layer, new = len(cache), graph.keys_values(x, name)
         keys, values = (
-            graph.add("Concat", f"past_{part}_{i}", each, axis=2) for part, each in zip(widths, new, strict=True)
+            graph.add("Concat", f"past_{part}_{layer}", own, axis=2) for part, own in zip(widths, new, strict=True)
         )
         cache.append((keys, values))
-        attended = graph.attend(inner, keys, values, causal_bias, f"{name}.self_attention")
-        x = graph.after(x, attended, f"{name}.self_attention_residual")
-        inner = graph.before(x, f"{name}.cross_attention_residual")
-        attended = graph.attend(inner, f"cross_key_{i}", f"cross_value_{i}", source_bias, f"{name}.cross_attention")
-        x = graph.after(x, attended, f"{name}.cross_attention_residual")
-        inner = graph.before(x, f"{name}.feed_forward_residual")
-        x = graph.after(x, graph.feed_forward(inner, f"{name}.feed_forward"), f"{name}.feed_forward_residual")
-    output = "projection.weight" if config.tie == "none" else "embedding.weight"
-    logits = graph.add("MatMul", graph.last_norm(x, "decoder"), transposed(graph, output))
+        return graph.attend(x, keys, values, causal_bias, name)
+
+    def attend_source(x: str, name: str) -> str:
+        layer = len(cache) - 1
+        return graph.attend(x, f"cross_key_{layer}", f"cross_value_{layer}", source_bias, name)
+
+    for i in layers:
+        x = graph.sub_layer(x, f"decoder.layers.{i}.self_attention", attend_self)
+        x = graph.sub_layer(x, f"decoder.layers.{i}.cross_attention", attend_source)
+        x = graph.sub_layer(x, f"decoder.layers.{i}.feed_forward", graph.feed_forward)
+    x = graph.last_norm(x, "decoder")
+    if config.tie == "none":
+        projection = graph.matrix("projection.weight", transpose=True)
+    else:  # the embedding's matrix is stored once, so it is transposed on loading
+        projection = graph.add("Transpose", graph.matrix("embedding.weight", transpose=False), perm=[1, 0])
+    logits = graph.add("MatMul", x, projection)
     if config.output_bias:
         logits = graph.add("Add", logits, graph.constant(weights["output_bias"], name="output_bias"))
     graph.output(logits, "logits", ["rows", "tokens", config.vocab_size])
@@ -252,10 +253,3 @@ def decoder_graph(weights: Weights, config: ModelConfig) -> Any:
         for (part, width), value in zip(widths.items(), pair, strict=True):
             graph.output(value, f"{part}_{i}", ["rows", heads, "past + tokens", width])
     return graph.build("decoder")
-
-
-def transposed(graph: Graph, name: str) -> str:
-    """The output projection. It shares the embedding's matrix, which is stored once, so it is transposed on loading."""
-    if name == "projection.weight":
-        return graph.matrix(name, transpose=True)
-    return graph.add("Transpose", graph.matrix(name, transpose=False), perm=[1, 0])

@@ -2,43 +2,24 @@
 
 Every import and export passes through `compare`. Both sides are callables, so that this module needs none of the
 libraries compared. The result is a `ParityProof`, which is printed and stored in the facts; a difference is an error
-that names the first one.
-
-Recording of the outputs of torch modules, to find the layer in which two models first differ.
+that names the first one, and the layer in which the models first differ.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from hark.errors import HarkError, UserError
 from hark.facts import ParityProof
+from hark.machine import return_memory
 from hark.userfiles import read_bytes
 from hark.weights import Array
-
-
-@contextmanager
-def recorded(modules: Mapping[str, Any]) -> Iterator[dict[str, Array]]:
-    """Yield a dictionary that receives the output of each module of the next forward pass, without the batch axis."""
-    found: dict[str, Array] = {}
-
-    def record(module: Any, inputs: Any, output: Any, name: str) -> None:  # noqa: ARG001
-        output = output[0] if isinstance(output, tuple) else output
-        found[name] = output[0].float().numpy()
-
-    hooks = [module.register_forward_hook(partial(record, name=name)) for name, module in modules.items()]
-    try:
-        yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
-
 
 BOUND = 1e-3
 """Largest difference allowed between logits in float32: rounding alone gives about 1e-4 after a dozen layers."""
@@ -52,6 +33,41 @@ SHOWN = 40
 
 Ids = Sequence[int]
 Quantity = Literal["logits", "log-probabilities"]
+Model = TypeVar("Model")
+
+
+class Lazy(Generic[Model]):
+    """A model that is loaded at first use, and again after each release."""
+
+    def __init__(self, load: Callable[[], Model], close: Callable[[Model], None] = lambda _: None) -> None:
+        self.load, self.close = load, close
+
+    @cached_property
+    def model(self) -> Model:
+        return self.load()
+
+    def release(self) -> None:
+        if "model" in self.__dict__:
+            self.close(self.__dict__.pop("model"))
+            return_memory()
+
+
+@contextmanager
+def recorded(modules: Mapping[str, Any]) -> Iterator[dict[str, Array]]:
+    """Yield a dictionary that receives the output of each torch module of the next forward pass, without the batch
+    axis."""
+    found: dict[str, Array] = {}
+
+    def record(module: Any, inputs: Any, output: Any, name: str) -> None:  # noqa: ARG001
+        output = output[0] if isinstance(output, tuple) else output
+        found[name] = output[0].float().numpy()
+
+    hooks = [module.register_forward_hook(partial(record, name=name)) for name, module in modules.items()]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 class ParityError(HarkError):

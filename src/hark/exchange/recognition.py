@@ -1,11 +1,8 @@
-"""Recognition of foreign models by the files that lie there.
-
-What a folder that hark exported tells about its model, when it is imported again.
-"""
+"""Recognition of foreign models by their files, and the facts in a folder that hark itself exported."""
 
 import zipfile
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from hark import manifest
 from hark.bundle import is_bundle
@@ -17,7 +14,6 @@ from hark.facts import FACTS, Facts, load_facts
 ImportKind = Literal["huggingface", "marian", "ctranslate2", "argos"]
 EXPORT = "hark export"
 """The kind in the manifest of a folder that hark exported."""
-KINDS: tuple[ImportKind, ...] = get_args(ImportKind)
 
 
 def recognise(path: Path) -> ImportKind:

@@ -3,16 +3,14 @@
 import contextlib
 import io
 import warnings
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from hark.config import DecodeConfig
-from hark.exchange.parity import Ids, Side, recorded
+from hark.exchange.parity import Ids, Lazy, Side, recorded
 from hark.facts import LanguagePair, LanguageTags
-from hark.machine import return_memory
 from hark.text.piece_vocabulary import PieceTable
 from hark.weights import Array
 
@@ -67,61 +65,55 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
         return found
 
     def run(source: Ids, target: Ids) -> dict[str, Array]:
-        model = loaded.model
-        network = model.model
-        stacks = (("encoder", network.encoder), ("decoder", network.decoder))
-        modules = {f"{name} layer {i}": layer for name, stack in stacks for i, layer in enumerate(stack.layers, 1)}
-        tokens = torch.tensor([source]), torch.tensor([[special.start, *target]])
-        with torch.inference_mode(), recorded(modules) as outputs:
-            logits = model(input_ids=tokens[0], decoder_input_ids=tokens[1]).logits
-        return outputs | {"logits": logits[0].numpy()}
-
-    def layers(source: Ids, target: Ids) -> Mapping[str, Array]:
-        outputs = run(source, target)
-        del outputs["logits"]
-        return outputs
+        return run_layers(loaded.model, source, [special.start, *target])
 
     return Side(
         f"transformers {version('transformers')}, float32",
         translate,
         source_tokens,
         logits=lambda source, target: run(source, target)["logits"],
-        layers=layers,
+        layers=run,
         release=loaded.release,
     )
 
 
-class LazyModel:
-    """Tokenizer and model in a folder, without network and without running code in it. The model is loaded at first use
-    and after each release."""
+def run_layers(model: Any, source: Ids, target: Ids) -> dict[str, Array]:
+    """The outputs of all layers, and the logits, of one sentence pair; `target` begins with the start token."""
+    import torch
 
-    local: ClassVar = {"local_files_only": True, "trust_remote_code": False}
+    modules: dict[str, Any] = {}
+    for name, stack in (("encoder", model.model.encoder), ("decoder", model.model.decoder)):
+        modules |= {f"{name} layer {i}": layer for i, layer in enumerate(stack.layers, 1)}
+        if hasattr(stack, "layer_norm"):
+            modules[f"{name} norm"] = stack.layer_norm
+    with torch.inference_mode(), recorded(modules) as found:
+        output = model(input_ids=torch.tensor([list(source)]), decoder_input_ids=torch.tensor([list(target)]))
+    return found | {"logits": output.logits[0].numpy()}
+
+
+class LazyModel(Lazy[Any]):
+    """Tokenizer and model in a folder, without network and without running code in it."""
 
     def __init__(self, folder: Path) -> None:
-        import transformers
-
-        self.folder = folder
-        with silence():
-            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, **self.local)
-        assert self.model is not None  # whether it can be loaded at all
-        self.release()
-
-    @cached_property
-    def model(self) -> Any:
         import torch
         import transformers
 
-        with silence():
-            kind: Any = transformers.AutoModelForSeq2SeqLM
-            return kind.from_pretrained(self.folder, dtype=torch.float32, **self.local).eval()
+        local: Any = {"local_files_only": True, "trust_remote_code": False}
+        kind: Any = transformers.AutoModelForSeq2SeqLM
 
-    def release(self) -> None:
-        if self.__dict__.pop("model", None) is not None:
-            return_memory()
+        def load() -> Any:
+            with silence():
+                return kind.from_pretrained(folder, dtype=torch.float32, **local).eval()
+
+        super().__init__(load)
+        with silence():
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, **local)
+        assert self.model is not None  # whether it can be loaded at all
+        self.release()
 
 
 @contextlib.contextmanager
-def silence() -> Any:
+def silence() -> Iterator[None]:
     """Keep progress bars and advice of transformers off the terminal."""
     import transformers
 
