@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from hark.config import CleanConfig
 from hark.data import language
-from hark.data.filters import RULES, Cleaner, HeldOut, Verdict, is_garbled
+from hark.data.filters import RULES, Cleaner, Verdict, is_garbled
+from hark.data.held_out import HeldOut
 from hark.data.language import LanguageCheck
 from hark.text.detector import ALIASES, base_language, known_languages, load_detector
 from hark.text.normalise import normalise

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hark.data.lexicon import SingleWords, find_words, short_pair
+from hark.data.lexicon import SingleWords, find_words, short_pairs
 
 from .material import prepare_variants
 
@@ -61,10 +61,10 @@ def test_too_little_text_gives_no_words(lines):
 
 
 def test_only_short_sentences_are_counted():
-    assert short_pair("I see the dog.", "Ich sehe den Hund.")
-    assert not short_pair("I see the dog.", "wort " * 13)
-    assert not short_pair("wort " * 13, "Ich sehe den Hund.")
-    assert not short_pair("...", "Ich sehe den Hund.")
+    assert short_pairs([("I see the dog.", "Ich sehe den Hund.")])
+    assert not short_pairs([("I see the dog.", "wort " * 13)])
+    assert not short_pairs([("wort " * 13, "Ich sehe den Hund.")])
+    assert not short_pairs([("...", "Ich sehe den Hund.")])
 
 
 def test_single_words_are_drawn_uniformly():

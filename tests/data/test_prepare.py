@@ -17,7 +17,7 @@ from hark import configfile
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, TokenStore, build, learning, prepare
 from hark.data.corpus import read_pairs
-from hark.data.stages import until_full
+from hark.data.learning import until_full
 from hark.errors import HarkError, UserError
 from hark.text.normalise import normalise
 

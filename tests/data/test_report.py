@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hark.config import CleanConfig
 from hark.data.filters import RULES
+from hark.data.measures import Pieces, make_report
 from hark.data.report import DatasetReport, HeldOutReport
 from hark.data.report_page import render, write_report
-from hark.data.stages import Pieces, make_report
 from hark.data.tally import SAMPLE_CHARS, SAMPLES, Tally, ratio_edges
 
 PIECES = Pieces(size=1000, specials=6)

@@ -168,7 +168,7 @@ def test_too_many_bad_steps_between_two_logs_stop_the_run(
     ):
         pairs.clear()
         if name == "counted":
-            monkeypatch.setattr(bad_steps, "MOST_UNSEEN", 7)
+            monkeypatch.setattr(bad_steps, "MAX_UNSEEN", 7)
         with pytest.raises(HarkError, match="non-finite loss or gradient 3 times in a row, at step 6"):
             trained(name, "train.steps=12", "train.eval_steps=1000", "train.max_bad_steps=3", *settings)
         run = RunDir(tmp_path / name)

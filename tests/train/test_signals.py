@@ -56,7 +56,7 @@ def test_the_user_is_notified_of_a_signal_at_once() -> None:
 UNRESPONSIVE = """
 import os, signal, time
 from hark.train import signals
-signals.GRACE = 0.01
+signals.GRACE_SECONDS = 0.01
 class Unresponsive(signals.Signals):
     def handle(self, number, frame):
         pass  # as if torch were in the middle of a long operation

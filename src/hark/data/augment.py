@@ -1,13 +1,9 @@
-"""Data augmentation: variants of training pairs as people type them, without capitals or full stops, or with other
-names and numbers.
+"""Data augmentation: variants of training pairs as people type them, or with other names and numbers.
 
 A model trained only on edited text fails without a capital at the start or a full stop at the end. It takes a name
 alone (such as a signature) for the start of a sentence, an unseen name for another word, and a single word for a name.
-Variants are added to the original pairs and never replace them.
-
-Source text from a plain keyboard: without umlauts, accents and apostrophes, or with other quotation marks.
-
-The target keeps its spelling, so a model learns to read what people type and to write what is correct.
+People also type without umlauts, accents and apostrophes, and with other quotation marks; the target keeps its spelling
+then. Variants are added to the original pairs and never replace them.
 """
 
 import re
@@ -24,29 +20,6 @@ from hark.config import AugmentConfig
 from hark.data.lexicon import SingleWords
 from hark.data.swaps import Renamer, renumber, shared_name
 
-_SPELLED_OUT = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "œ": "oe", "Œ": "Oe"}
-)
-_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
-_QUOTED = re.compile(r'(?<![\w"])(?:"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«\s?([^»«]+?)\s?»|»([^«»]+)«)(?!\w)')
-QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("»", "«"), ("'", "'"), ("‘", "’"), ("‚", "‘"))
-"""Pairs of quotation marks, as keyboards, typographers and languages have them."""
-
-
-def type_plainly(source: str, target: str) -> tuple[str, str] | None:
-    """Write the source without umlauts, accents, or apostrophes within words; None if it has none."""
-    plain = unicodedata.normalize("NFD", _APOSTROPHE.sub("", source).translate(_SPELLED_OUT))
-    plain = "".join(character for character in plain if not unicodedata.combining(character))
-    return (plain, target) if plain and plain != unicodedata.normalize("NFD", source) else None
-
-
-def requote(source: str, target: str, rng: np.random.Generator) -> tuple[str, str] | None:
-    """Write the quotations of the source between other marks; None if it has none."""
-    left, right = QUOTES[rng.integers(len(QUOTES))]
-    varied = _QUOTED.sub(lambda match: left + next(filter(None, match.groups())) + right, source)
-    return (varied, target) if varied != source else None
-
-
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
 """Variants derived from the pair alone."""
 Swap = Literal["renamed", "renumbered", "words", "typed", "quoted"]
@@ -55,6 +28,13 @@ depends on its place."""
 VARIANTS: tuple[Variant | Swap, ...] = (*get_args(Variant), *get_args(Swap))
 FINAL = re.compile(r"\s*[.!?…。！？]+$")
 """Final punctuation, and the space that French puts before it."""
+_SPELLED_OUT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "œ": "oe", "Œ": "Oe"}
+)
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
+_QUOTED = re.compile(r'(?<![\w"])(?:"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«\s?([^»«]+?)\s?»|»([^«»]+)«)(?!\w)')
+QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("»", "«"), ("'", "'"), ("‘", "’"), ("‚", "‘"))
+"""Pairs of quotation marks, as keyboards, typographers and languages have them."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +71,10 @@ class Augmenter:
             if not share:
                 continue
             rng = np.random.default_rng([self.seed, chunk, number, *self.stream])
-            drawn = rng.random(len(sources)) < share
+            drawn = np.flatnonzero(rng.random(len(sources)) < share)
             change = self.change(variant, rng)
-            for i in np.flatnonzero(drawn).tolist():
-                pair = change(sources[i], targets[i])
-                if pair is not None:
+            for i in drawn.tolist():
+                if (pair := change(sources[i], targets[i])) is not None:
                     augmented.sources.append(pair[0])
                     augmented.targets.append(pair[1])
                     augmented.counts[variant] += 1
@@ -140,3 +119,17 @@ def vary(variant: Variant, source: str, target: str) -> tuple[str, str] | None:
         case _:
             assert_never(variant)
     return varied if varied[0] != source and all(varied) else None
+
+
+def type_plainly(source: str, target: str) -> tuple[str, str] | None:
+    """Write the source without umlauts, accents, or apostrophes within words; None if it has none."""
+    plain = unicodedata.normalize("NFD", _APOSTROPHE.sub("", source).translate(_SPELLED_OUT))
+    plain = "".join(character for character in plain if not unicodedata.combining(character))
+    return (plain, target) if plain and plain != unicodedata.normalize("NFD", source) else None
+
+
+def requote(source: str, target: str, rng: np.random.Generator) -> tuple[str, str] | None:
+    """Write the quotations of the source between other marks; None if it has none."""
+    left, right = QUOTES[rng.integers(len(QUOTES))]
+    varied = _QUOTED.sub(lambda match: left + next(filter(None, match.groups())) + right, source)
+    return (varied, target) if varied != source else None

@@ -7,8 +7,7 @@ from hark.config import BatchConfig
 from hark.data.packed import PackedBatch, PackedBatches
 from hark.data.padded import PaddedBatch, PaddedBatches
 from hark.data.pool import Corpus
-from hark.data.stream import Batch, Batches, StreamState
-from hark.data.token_streams import PackedStream, PaddedStream, Tokens, TokenStream
+from hark.data.stream import Batch, Batches, PackedStream, PaddedStream, StreamState, Tokens, TokenStream
 from hark.text.vocabulary import SideIds, SpecialIds
 
 __all__ = [

@@ -1,9 +1,10 @@
 """The building of a dataset in an empty folder: clean, drop duplicates, learn a vocabulary, encode, report.
 
-`stages.py` holds the work on each chunk of pairs, which worker processes do.
+`stages.py` and `learning.py` hold the work on each chunk of pairs, which worker processes do.
 """
 
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -16,15 +17,15 @@ from numpy.typing import NDArray
 
 from hark.data.corpus import PairReader, corpus_files
 from hark.data.duplicates import DuplicateFinder
-from hark.data.held_out import HeldOutLanguages
+from hark.data.held_out import HeldOut
 from hark.data.language import looks_swapped
 from hark.data.learning import learn_names, learn_tokenizers, learn_words
 from hark.data.manifest import ROLES, Manifest, Shard, compute_checksums
-from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, directions_in, lead_ids
+from hark.data.measures import Pieces, make_report, report_directions, report_held_out
+from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, lead_ids
 from hark.data.progress import Progress
-from hark.data.report import report_directions, report_held_out
 from hark.data.report_page import write_report
-from hark.data.stages import Clean, CleanChunk, Encode, Pieces, RawChunk, UniqueChunk, make_report
+from hark.data.stages import Clean, CleanChunk, Encode, RawChunk
 from hark.data.store import SIDES, StoreWriter
 from hark.data.tally import Tally
 from hark.data.workers import run_jobs
@@ -75,11 +76,13 @@ class DatasetBuild:
             checksums=compute_checksums(self.folder, [str(path.relative_to(self.folder)) for path in written]),
         )
 
-    def copy_held_out(self) -> HeldOutLanguages:
-        """Copy the raw text of dev and test sets line by line, and collect the sentences to keep out of training."""
-        held_out = HeldOutLanguages()
+    def copy_held_out(self) -> dict[str, set[bytes]]:
+        """Copy the raw text of dev and test sets line by line. Return their sentences by language: they are kept out of
+        every training corpus of the language, whatever the other one is."""
+        held_out = defaultdict[str, set[bytes]](set)
         for corpus in self.held_out_sets:
-            pairs, sentences = 0, held_out.between(*corpus.languages)
+            source, target = corpus.languages
+            pairs, sentences = 0, HeldOut(held_out[source], held_out[target])
             with ExitStack() as opened:
                 files = [
                     opened.enter_context(path.open("w", encoding="utf-8", newline="\n"))
@@ -98,7 +101,7 @@ class DatasetBuild:
     def text_files(self, corpus: NamedCorpus) -> list[Path]:
         return [corpus.text_file(self.folder, language) for language in corpus.languages]
 
-    def clean(self, held_out: HeldOutLanguages) -> list[UniqueChunk]:
+    def clean(self, held_out: dict[str, set[bytes]]) -> list[CleanChunk]:
         """Clean all training corpora, and find duplicates within and across them."""
         kept = 0
         finder = DuplicateFinder(self.work)
@@ -133,14 +136,15 @@ class DatasetBuild:
     def size(self, corpus: NamedCorpus) -> int:
         return sum(self.plan.sources[path].size for path in corpus_files(corpus.config))
 
-    def refuse_empty(self, chunks: Sequence[UniqueChunk]) -> None:
+    def refuse_empty(self, chunks: Sequence[CleanChunk]) -> None:
         for corpus in self.train:
-            in_corpus = [each for each in chunks if each.chunk.corpus == corpus.name]
-            if any(each.left for each in in_corpus):
+            in_corpus = [chunk for chunk in chunks if chunk.corpus == corpus.name]
+            if any(chunk.n_unique for chunk in in_corpus):
                 continue
-            dropped = self.tallies[corpus.name].dropped | {"duplicates": sum(len(each.repeats) for each in in_corpus)}
+            tally = self.tallies[corpus.name]
+            dropped = tally.dropped | {"duplicates": sum(len(chunk.repeats) for chunk in in_corpus)}
             read = sum(dropped.values())
-            samples = [(each.source, each.target) for each in self.tallies[corpus.name].samples["language"]]
+            samples = [(pair.source, pair.target) for pair in tally.samples["language"]]
             if looks_swapped(dropped, 0, samples, *corpus.languages):
                 raise UserError(f"{corpus.config.source}: 0 of {read:,} pairs kept; are the files swapped?")
             rule = max(dropped, key=lambda rule: dropped[rule])
@@ -151,40 +155,27 @@ class DatasetBuild:
                 else f"{corpus.config.source}: no sentence pairs"
             )
 
-    def encode(self, chunks: Sequence[UniqueChunk], tokenizers: Tokenizers) -> Iterator[Shard]:
+    def encode(self, chunks: Sequence[CleanChunk], tokenizers: Tokenizers) -> Iterator[Shard]:
         """Encode each training corpus into one token store, or into several with different segmentations."""
         data, done = self.data, 0
         corpora = {corpus.name: corpus for corpus in self.train}
-        leads = {pair: lead_ids(data.tag_kind, tokenizers, pair) for pair in directions_in(self.train)}
         sampled = (chunks, data.seed, self.processes, self.progress)
         names = learn_names(*sampled) if data.augment.renamed else []
         words = learn_words(*sampled) if data.augment.words else {}
-        build = partial(
-            Encode,
-            tokenizers["source"],
-            tokenizers["target"],
-            leads,
-            data.augment,
-            names,
-            words,
-            data.bpe_dropout,
-            self.plan.variants,
-            data.seed,
-            self.plan.max_length,
-        )
-        total = sum(each.chunk.pairs for each in chunks)
+        build = partial(Encode, self.plan, tokenizers, names, words)
+        total = sum(chunk.pairs for chunk in chunks)
         with closing(run_jobs(self.processes, build, chunks)) as results:
-            for name, group in groupby(zip(chunks, results, strict=True), lambda each: each[0].chunk.corpus):
+            for name, group in groupby(zip(chunks, results, strict=True), lambda encoded: encoded[0].corpus):
                 shards = self.new_shards(corpora[name], self.plan.variants)
                 with ExitStack() as opened:
                     writers = [self.open_writers(opened, shard, tokenizers) for shard in shards]
-                    for unique, directions in group:
+                    for chunk, directions in group:
                         self.tallies[name].merge(directions[0].tally)
                         for in_direction, encoded in zip(writers, directions, strict=True):
                             for writer, (sources, targets) in zip(in_direction, encoded.variants, strict=True):
                                 writer.append_packed(sources, targets)
-                        unique.chunk.path.unlink()
-                        done += unique.chunk.pairs
+                        chunk.path.unlink()
+                        done += chunk.pairs
                         self.progress("encoding", done, done / total)
                 yield from (complete(shard, of_shard[0]) for shard, of_shard in zip(shards, writers, strict=True))
 
@@ -196,7 +187,7 @@ class DatasetBuild:
         ]
 
     def open_writers(self, opened: ExitStack, shard: Shard, tokenizers: Tokenizers) -> list[StoreWriter]:
-        vocab_size = max(each.vocab_size for each in tokenizers.values())
+        vocab_size = max(vocabulary.vocab_size for vocabulary in tokenizers.values())
         return [
             opened.enter_context(StoreWriter(self.folder / shard.folder(variant), vocab_size))
             for variant in range(shard.variants)
@@ -211,9 +202,8 @@ class DatasetBuild:
             ]
             writers = [self.open_writers(opened, shard, tokenizers)[0] for shard in shards]
             while lines := list(islice(zip(*files, strict=True), CHUNK_PAIRS)):
-                sides = [
-                    tokenizers[side].encode(texts) for side, texts in zip(SIDES, zip(*lines, strict=True), strict=True)
-                ]
+                sources, targets = zip(*lines, strict=True)
+                sides = [tokenizers["source"].encode(sources), tokenizers["target"].encode(targets)]
                 ways = (sides, sides[::-1])[: len(writers)]
                 for writer, pair, way in zip(writers, corpus.directions, ways, strict=True):
                     leads = lead_ids(self.data.tag_kind, tokenizers, pair)
@@ -224,9 +214,9 @@ class DatasetBuild:
         self.progress("writing report", 0, None)
         source, target = (pieces_of(tokenizers[side]) for side in SIDES)
         many = self.plan.tagged
+        languages = ("", "") if many else (self.data.source, self.data.target)
         report = make_report(
-            "" if many else self.data.source,
-            "" if many else self.data.target,
+            *languages,
             self.data.clean,
             list(self.tallies.values()),
             source,
@@ -252,12 +242,12 @@ def cut_into_chunks(pairs: Iterator[tuple[str, str]]) -> Iterator[list[tuple[str
         yield chunk
 
 
-def locate(repeats: NDArray[np.int64], chunks: Sequence[CleanChunk]) -> list[UniqueChunk]:
-    """Map the global indices of duplicate pairs to positions in their chunks."""
+def locate(repeats: NDArray[np.int64], chunks: Sequence[CleanChunk]) -> list[CleanChunk]:
+    """Tell each chunk which of its pairs are duplicates, given by their indices over all chunks."""
     ends = np.cumsum([chunk.pairs for chunk in chunks])
     borders = np.searchsorted(repeats, np.concatenate([[0], ends]))
     return [
-        UniqueChunk(chunk, repeats[low:high] - (end - chunk.pairs))
+        replace(chunk, repeats=repeats[low:high] - (end - chunk.pairs))
         for chunk, end, low, high in zip(chunks, ends, borders[:-1], borders[1:], strict=True)
     ]
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from hark.errors import HarkError, UserError, require
@@ -81,12 +80,10 @@ class ByteStream:
     def lines(self) -> Iterator[bytes]:
         """Yield lines split at \\n only, without the line ending (\\n or \\r\\n) and byte-order mark."""
         with self.explain_errors():
-            first = True
             for number, line in enumerate(lines_in(self._bytes), start=1):
                 check_line(line, number, self.path)
-                if first:
+                if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
-                    first = False
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
 
     @contextmanager
@@ -111,9 +108,7 @@ class ByteStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -1,8 +1,6 @@
 """Parallel corpora, read as streams: two line-aligned files, or one TSV, JSONL or TMX file; plain or compressed.
 
 A treebank is a corpus, too: of sentences and their linearised trees.
-
-Corpus names, as used in reports and folder names.
 """
 
 import codecs
@@ -21,11 +19,20 @@ from hark.data.tmx import parse_tmx
 from hark.errors import UserError
 from hark.text.trees import as_source, linearise, read_trees, simplify
 
+TextPair = tuple[str, str]
 FORMATS = ("tsv", "jsonl", "ndjson", "tmx", "txt", "trees", "mrg")
+TREEBANKS = (".trees", ".mrg")
+BUNDLED = "hark:"
+HERE = Path(__file__).parent
+HEAD_BYTES = 1 << 13
+"""Read to tell text from binary files."""
 
 
 def name_corpora(corpora: Sequence[CorpusConfig], languages: Sequence[str]) -> list[str]:
-    """Return the configured name of each corpus, or else its file name, prefixed with the folder if ambiguous."""
+    """Return the name of each corpus in reports and folders: as configured, or else its file name.
+
+    Ambiguous file names are prefixed with the folder.
+    """
     stems = [corpus.name or stem(Path(corpus.source), languages) for corpus in corpora]
     ambiguous = {name for name, count in Counter(stems).items() if count > 1}
     names = [
@@ -45,20 +52,13 @@ def name_corpora(corpora: Sequence[CorpusConfig], languages: Sequence[str]) -> l
 def stem(path: Path, languages: Sequence[str]) -> str:
     """Return the file name without suffixes: `train` for train.en.xz."""
     name = plain_name(path)
-    while "." in name and name.rpartition(".")[2].lower() in (*FORMATS, *(each.lower() for each in languages)):
+    while "." in name and name.rpartition(".")[2].lower() in (*FORMATS, *map(str.lower, languages)):
         name = name.rpartition(".")[0]
     return tidy(name) or "corpus"
 
 
 def tidy(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).lstrip(".-")
-
-
-TextPair = tuple[str, str]
-HEAD = 1 << 13
-BUNDLED = "hark:"
-HERE = Path(__file__).parent
-TREEBANKS = (".trees", ".mrg")
 
 
 class PairReader:
@@ -127,15 +127,13 @@ def locate(name: str) -> Path:
 def read_aligned(source: ByteStream, target: ByteStream) -> Iterator[TextPair]:
     sources, targets = read_lines(source), read_lines(target)
     for count, (line, other) in enumerate(zip_longest(sources, targets)):
-        if line is None:
-            raise unequal(source, count, target, count + 1 + sum(1 for _ in targets))
-        if other is None:
-            raise unequal(source, count + 1 + sum(1 for _ in sources), target, count)
+        if line is None or other is None:
+            n_sources = count + (line is not None) + sum(1 for _ in sources)
+            n_targets = count + (other is not None) + sum(1 for _ in targets)
+            raise UserError(
+                f"{source.path} has {n_sources} lines but {target.path} has {n_targets}; they must be line-aligned"
+            )
         yield line, other
-
-
-def unequal(source: ByteStream, sources: int, target: ByteStream, targets: int) -> UserError:
-    return UserError(f"{source.path} has {sources} lines but {target.path} has {targets}; they must be line-aligned")
 
 
 def read_tsv(stream: ByteStream) -> Iterator[TextPair]:
@@ -203,7 +201,7 @@ def read_lines(stream: ByteStream) -> Iterator[str]:
 
 def refuse_binary(stream: ByteStream) -> None:
     """Raise an error for UTF-16 and binary files. Stray NUL bytes in text are allowed."""
-    head = stream.peek(HEAD)
+    head = stream.peek(HEAD_BYTES)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UserError(f"{stream.path}: UTF-16 text; convert it to UTF-8, e.g. with iconv")
     controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head)

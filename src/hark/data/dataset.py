@@ -1,10 +1,13 @@
 """A prepared dataset: its token stores and tokenizers, and their verification."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
+
+import numpy as np
 
 from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
@@ -14,9 +17,10 @@ from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
+from hark.facts import SIGNS
 from hark.text.detector import base_language
 from hark.text.opening import have_same_ids, load_vocabularies, vocabulary_path
-from hark.text.vocabulary import SideIds, SpecialIds, Vocabulary
+from hark.text.vocabulary import SPACE, SideIds, SpecialIds, Vocabulary
 
 
 class Dataset:
@@ -58,10 +62,19 @@ class Dataset:
         """Return the dataset in the given direction: itself, reversed, or one direction of a many-to-many dataset.
 
         The text of that direction still begins with language tags (`Shard.lead`)."""
+        requested = [base_language(source), base_language(target)]
         if self.manifest.tagged:
-            return self._narrow(source, target)
-        current = [base_language(each) for each in (self.manifest.source, self.manifest.target)]
-        requested = [base_language(each) for each in (source, target)]
+            shards = tuple(
+                shard
+                for shard in self.manifest.shards
+                if shard.languages and list(map(base_language, shard.languages)) == requested
+            )
+            if not shards or shards[0].languages is None:
+                known = sorted({code for pair in self.manifest.directions for code in pair})
+                raise UserError(f"{self.folder}: has no {source} to {target}; its languages are {', '.join(known)}")
+            source, target = shards[0].languages
+            return Dataset(self.folder, replace(self.manifest, source=source, target=target, shards=shards))
+        current = [base_language(self.manifest.source), base_language(self.manifest.target)]
         if requested == current:
             return self
         if requested == current[::-1]:
@@ -69,19 +82,6 @@ class Dataset:
         raise UserError(
             f"{self.folder}: languages are {self.manifest.source} and {self.manifest.target}, not {source} and {target}"
         )
-
-    def _narrow(self, source: str, target: str) -> "Dataset":
-        requested = [base_language(each) for each in (source, target)]
-        shards = [
-            shard
-            for shard in self.manifest.shards
-            if shard.languages and [base_language(each) for each in shard.languages] == requested
-        ]
-        if not shards or shards[0].languages is None:
-            known = sorted({code for pair in self.manifest.directions for code in pair})
-            raise UserError(f"{self.folder}: has no {source} to {target}; its languages are {', '.join(known)}")
-        source, target = shards[0].languages
-        return Dataset(self.folder, replace(self.manifest, source=source, target=target, shards=tuple(shards)))
 
     def store(self, shard: Shard, variant: int = 0) -> TokenStore:
         store = TokenStore.open(self.folder / shard.folder(variant))
@@ -94,12 +94,7 @@ class Dataset:
     @cached_property
     def train(self) -> list[Corpus]:
         return [
-            Corpus(
-                shard.name,
-                shard.weight,
-                [self.store(shard, variant) for variant in range(shard.variants)],
-                shard.languages,
-            )
+            Corpus(shard.name, shard.weight, [self.store(shard, i) for i in range(shard.variants)], shard.languages)
             for shard in self.shards("train")
         ]
 
@@ -164,6 +159,25 @@ class Dataset:
         target.verify(self.manifest.tokenizer)
         source.verify(self.manifest.source_tokenizer or self.manifest.tokenizer)
         return source, target
+
+    def count_signs(self) -> tuple[int, dict[str, int]]:
+        """Return the number of source characters in the training text, and the count of each symbol in `SIGNS`.
+
+        A model can neither translate nor copy rare symbols. Computed from token counts, without reading the text.
+        """
+        vocabulary = self.tokenizer("source")
+        tokens_V = np.zeros(vocabulary.vocab_size, np.int64)
+        for shard in self.shards("train"):
+            tokens_V += self.store(shard).count("source", vocabulary.vocab_size)
+        characters, counts = 0, Counter[str]()
+        used = [token for token in np.flatnonzero(tokens_V).tolist() if not vocabulary.is_special(token)]
+        for token, piece in zip(used, vocabulary.pieces(used), strict=True):
+            byte = vocabulary.byte_of(token)
+            text = piece.replace(SPACE, " ") if byte is None else chr(byte)
+            characters += len(text) * int(tokens_V[token])
+            for sign in set(text) & set(SIGNS):
+                counts[sign] += text.count(sign) * int(tokens_V[token])
+        return characters, {sign: counts[sign] for sign in SIGNS}
 
     @cached_property
     def report(self) -> DatasetReport:

@@ -15,8 +15,6 @@ from hark.data.language import LanguageCheck
 from hark.text.detector import base_language
 from hark.text.normalise import normalise
 
-__all__ = ["RULES", "Cleaner", "HeldOut", "Verdict"]
-
 # In order of application; a pair counts for the first rule that drops it.
 RULES = (
     "garbled",
@@ -95,7 +93,7 @@ BROKEN = re.compile(
 # Such sequences also occur in good text („Spaß“, « déjà », IRMÃ…), so only those that no language writes count.
 CONTINUATION = bytes(range(0x80, 0xC0)).decode("cp1252", "ignore")
 MAY_END_A_WORD = "\u00a0«»‘’“”‚„…–—•‹›"
-SIGN = "".join(each for each in CONTINUATION if each not in MAY_END_A_WORD)
+SIGN = "".join(char for char in CONTINUATION if char not in MAY_END_A_WORD)
 LETTER = r"[^\W\d_]"
 SUSPECT = re.compile(f"[\u00c2-\u00f4][{CONTINUATION}]")
 MOJIBAKE = re.compile(
@@ -113,11 +111,9 @@ MOJIBAKE = re.compile(
 
 
 def is_garbled(text: str) -> bool:
-    if text.isascii():
-        return not text.isprintable() and BROKEN.search(text) is not None
     if "\ufffd" in text or (not text.isprintable() and BROKEN.search(text)):
         return True
-    return SUSPECT.search(text) is not None and MOJIBAKE.search(text) is not None
+    return not text.isascii() and bool(SUSPECT.search(text) and MOJIBAKE.search(text))
 
 
 def make_writable(text: str) -> str:
@@ -133,8 +129,8 @@ WORD_CHARS = {"zh": 2, "yue": 2, "wuu": 2, "ja": 2, "th": 5, "lo": 5, "km": 5, "
 DENSE_LANGUAGES = {"zh", "yue", "wuu", "ja", "ko"}
 DENSE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]")
 DENSITY = 2.5
-# Added to both lengths before the comparison, so that "Ja." may translate "Yes, of course I do."
-SHORT = 20
+# Characters added to both lengths before the comparison, so that "Ja." may translate "Yes, of course I do."
+ALLOWANCE = 20
 
 
 def has_empty_side(source: str, target: str) -> bool:
@@ -169,7 +165,7 @@ def extent(language: str) -> TextLength:
 def differs_in_length(
     most: float, source_extent: TextLength, target_extent: TextLength, source: str, target: str
 ) -> bool:
-    one, other = source_extent(source) + SHORT, target_extent(target) + SHORT
+    one, other = source_extent(source) + ALLOWANCE, target_extent(target) + ALLOWANCE
     return one > most * other or other > most * one
 
 
@@ -192,7 +188,7 @@ def has_few_letters(share: float, text: str) -> bool:
     # In most Latin-script text the ASCII letters alone reach the share, and they are fast to count.
     if len(text.encode("utf-8", "replace").translate(None, NOT_ASCII_LETTERS)) >= share * len(text):
         return False
-    letters = sum(unicodedata.category(each)[0] in "LM" for each in text)
+    letters = sum(unicodedata.category(char)[0] in "LM" for char in text)
     return letters < share * (len(text) - text.count(" "))
 
 

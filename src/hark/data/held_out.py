@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections import defaultdict
+from dataclasses import dataclass, field
 
 # ASCII spaces, punctuation, symbols and control characters. Bytes of non-ASCII characters are >= 128.
 IGNORED_ASCII = bytes(code for code in range(128) if not chr(code).isalnum())
@@ -15,12 +15,12 @@ BEYOND_LATIN = re.compile("[\x80-\xbf×÷\u02b0-\U0010ffff]")
 EMOJI_MARKS = "\ufe0e\ufe0f\u20e3"
 
 
+@dataclass(frozen=True)
 class HeldOut:
     """The sentences of dev and test sets, by side, compared without case, punctuation and spaces."""
 
-    def __init__(self, sources: set[bytes] | None = None, targets: set[bytes] | None = None) -> None:
-        self.sources: set[bytes] = set() if sources is None else sources
-        self.targets: set[bytes] = set() if targets is None else targets
+    sources: set[bytes] = field(default_factory=set)
+    targets: set[bytes] = field(default_factory=set)
 
     def add(self, source: str, target: str) -> None:
         """Add a pair: a training pair with the same source or the same target will be dropped."""
@@ -33,17 +33,6 @@ class HeldOut:
 
     def __bool__(self) -> bool:
         return bool(self.sources or self.targets)
-
-
-class HeldOutLanguages:
-    """The sentences of all dev and test sets by language, whatever pair they belong to."""
-
-    def __init__(self) -> None:
-        self.sentences: defaultdict[str, set[bytes]] = defaultdict(set)
-
-    def between(self, source: str, target: str) -> HeldOut:
-        """Return the sentences to keep out of a corpus of two languages. Adding to it adds to all sets."""
-        return HeldOut(self.sentences[source], self.sentences[target])
 
 
 def fingerprint(text: str) -> bytes:
@@ -63,4 +52,4 @@ def essence(text: str) -> bytes:
 
 def keep_marks(ignored: re.Match[str]) -> str:
     """Keep combining marks: `re` does not count them as word characters, but in many scripts they distinguish words."""
-    return "".join(each for each in ignored[0] if unicodedata.category(each)[0] == "M" and each not in EMOJI_MARKS)
+    return "".join(char for char in ignored[0] if unicodedata.category(char)[0] == "M" and char not in EMOJI_MARKS)

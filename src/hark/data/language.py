@@ -60,7 +60,7 @@ class LanguageCheck:
     def is_surely_foreign(self, text: str) -> bool:
         guesses = {plain(label): probability for probability, label in self.predict(text + "\n", 200, 0.0, "strict")}
         best = max(guesses, key=guesses.__getitem__)
-        expected = max(guesses.get(each, 0.0) for each in self.expected)
+        expected = max(guesses.get(language, 0.0) for language in self.expected)
         return best not in self.expected and guesses[best] >= self.confidence and expected < DOUBT
 
 

@@ -6,31 +6,28 @@ for a name, especially from German, where every noun is capitalised.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hark.data.swaps import WORD
 
-LONGEST = 12
-"""Maximum words of a sentence used: in longer ones, too many words co-occur."""
-SEEN, SURE = 3, 0.3
-"""Minimum number of pairs in which two words co-occur, and minimum Dice coefficient."""
-PHRASE = 3
-"""Maximum words in the translation of a single word."""
-CAPITAL = 0.5
+MAX_SENTENCE_WORDS = 12
+"""In longer sentences, too many words co-occur."""
+MIN_PAIRS, MIN_DICE = 3, 0.3
+"""Of two words that are taken for translations: the pairs in which they co-occur, and their Dice coefficient."""
+MAX_TRANSLATION_WORDS = 3
+CAPITALISED = 0.5
 """Share of lowercase words that are capitalised when drawn."""
-CHUNK = 20_000
-"""Pairs counted at a time."""
+PAIRS_AT_A_TIME = 20_000
 END = re.compile(r"[.!?]$")
-Item = TypeVar("Item")
 
 
-def short_pair(source: str, target: str) -> bool:
-    return all(0 < len(WORD.findall(side)) <= LONGEST for side in (source, target))
+def short_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the pairs whose sentences are short enough to learn from."""
+    return [pair for pair in pairs if all(0 < len(WORD.findall(side)) <= MAX_SENTENCE_WORDS for side in pair)]
 
 
 class SingleWords:
@@ -47,7 +44,7 @@ class SingleWords:
         if not self.pairs:
             return None
         word, other = self.pairs[int(self.rng.integers(len(self.pairs)))]
-        if word == word.lower() and self.rng.random() < CAPITAL:
+        if word == word.lower() and self.rng.random() < CAPITALISED:
             return word[0].upper() + word[1:], other[0].upper() + other[1:]
         return word, other
 
@@ -55,14 +52,13 @@ class SingleWords:
 def find_words(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Return word translations: words that are each other's best match, or that form a whole pair."""
     sides = [WordIndex(pair[side] for pair in pairs) for side in (0, 1)]
-    keys, seen = count_keys(
-        np.concatenate([np.add.outer(*ids).ravel() for ids in chunk])
-        for chunk in batched(((sides[0](source) << 32, sides[1](target)) for source, target in pairs), CHUNK)
-    )
+    ids = ((sides[0](source) << 32, sides[1](target)) for source, target in pairs)
+    chunks = iter(lambda: list(islice(ids, PAIRS_AT_A_TIME)), [])
+    keys, seen = count_keys(np.concatenate([np.add.outer(*pair).ravel() for pair in chunk]) for chunk in chunks)
     source, target = keys >> 32, keys & 0xFFFFFFFF
     occurrences = np.array(sides[0].seen)[source] + np.array(sides[1].seen)[target]
     dice = 2 * seen / occurrences
-    matches = (seen >= SEEN) & (dice >= SURE) & is_best_match(source, dice) & is_best_match(target, dice)
+    matches = (seen >= MIN_PAIRS) & (dice >= MIN_DICE) & is_best_match(source, dice) & is_best_match(target, dice)
     words = [list(side.ids) for side in sides]
     known = {words[0][s]: words[1][t] for s, t in zip(source[matches], target[matches], strict=True)}
     return known | find_one_word_sentences(pairs, known, *(side.inner for side in sides))
@@ -82,7 +78,8 @@ def find_one_word_sentences(
     for source, target in pairs:
         words, translation = WORD.findall(source), WORD.findall(target)
         # More than one punctuation mark means several phrases, or an unfinished one.
-        if len(words) == 1 and 0 < len(translation) <= PHRASE and END.sub("", target.strip()) == " ".join(translation):
+        is_phrase = 0 < len(translation) <= MAX_TRANSLATION_WORDS
+        if len(words) == 1 and is_phrase and END.sub("", target.strip()) == " ".join(translation):
             is_known = known.get(words[0]) == " ".join(translation)
             word = words[0] if is_known else restore_case(words[0], inner)
             seen[word][" ".join([restore_case(translation[0], inner_target), *translation[1:]])] += 1
@@ -91,7 +88,7 @@ def find_one_word_sentences(
 
 def most_frequent(seen: Mapping[str, int]) -> str:
     """Return the most frequent translation; of several, the one with the fewest words."""
-    return min(seen, key=lambda each: (-seen[each], each.count(" ")))
+    return min(seen, key=lambda phrase: (-seen[phrase], phrase.count(" ")))
 
 
 class WordIndex:
@@ -108,8 +105,8 @@ class WordIndex:
         words[:1] = [restore_case(word, self.inner) for word in words[:1]]
         ids = sorted({self.ids.setdefault(word, len(self.ids)) for word in words})
         self.seen += [0] * (len(self.ids) - len(self.seen))
-        for each in ids:
-            self.seen[each] += 1
+        for word_id in ids:
+            self.seen[word_id] += 1
         return np.array(ids, dtype=np.int64)
 
 
@@ -119,12 +116,6 @@ def count_keys(chunks: Iterable[NDArray[np.int64]]) -> tuple[NDArray[np.int64], 
     keys, places = np.unique(np.concatenate([part for part, _ in parts]), return_inverse=True)
     counts = np.bincount(places, np.concatenate([counts for _, counts in parts]), len(keys))
     return keys, counts.astype(np.int64)
-
-
-def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    remaining = iter(items)
-    while chunk := list(islice(remaining, size)):
-        yield chunk
 
 
 def restore_case(word: str, inner: Mapping[str, int]) -> str:

@@ -15,8 +15,7 @@ from hark.data.packing import Capacity, balance, pack
 from hark.data.pool import Corpus
 from hark.data.store import SIDES, Side, TokenStore
 from hark.data.strata import Draw, derive, draw, n_strata, pass_length, permute
-from hark.data.stream import Batch, Batches
-from hark.data.token_streams import PackedStream, Tokens
+from hark.data.stream import Batch, Batches, PackedStream, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds
 
 # Batches planned together; pairs move only within such a group. Larger groups fill better but make seeking slower.
@@ -84,8 +83,8 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         slots = self._share_slots()
         self.groups, self.capacity = self._choose_round(slots)
         self.batches_per_epoch = pass_length(1 / least, self.groups.round)
-        loads = [self._load(side, self.groups.round) for side in SIDES]
-        self.fill = (loads[0] / slots[0], loads[1] / slots[1])
+        source_load, target_load = (self._load(side, self.groups.round) for side in SIDES)
+        self.fill = source_load / slots[0], target_load / slots[1]
         self._plan = lru_cache(maxsize=2)(self._make_plan)
 
     @property
@@ -106,7 +105,7 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
     def worst_case(self) -> PackedBatch:
         """Return a batch with every slot filled by sentences of maximum length."""
         slots, longest = self.capacity[:2], self.config.max_length
-        count = max(-(-each // longest) for each in slots)
+        count = max(-(-n_slots // longest) for n_slots in slots)
         streams: dict[str, PackedStream[Tokens]] = {}
         for side, n_slots in zip(SIDES, slots, strict=True):
             tokens = np.full(n_slots, self.filler(side), np.int32)

@@ -51,8 +51,8 @@ def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.
         moved = lengths[:, row, full] - lengths[:, partner_row, partner]
         loads[:, full] -= moved
         loads[:, partner] += moved
-        for each in (entries, *lengths):
-            each[row, full], each[partner_row, partner] = each[partner_row, partner], each[row, full]
+        for table in (entries, *lengths):
+            table[row, full], table[partner_row, partner] = table[partner_row, partner], table[row, full]
     return None
 
 
@@ -92,7 +92,7 @@ def pack(source: Lengths, target: Lengths, n_bins: int, capacity: Capacity) -> N
     bins = _fill_bins(need, order, n_bins, emptiest=True)
     if (bins >= 0).all():
         return bins
-    return min(bins, _fill_bins(need, order, n_bins, emptiest=False), key=lambda each: (each < 0).sum())
+    return min(bins, _fill_bins(need, order, n_bins, emptiest=False), key=lambda found: (found < 0).sum())
 
 
 def _fill_bins(need: NDArray[np.float64], order: NDArray[np.intp], n_bins: int, emptiest: bool) -> NDArray[np.intp]:

@@ -10,8 +10,7 @@ from hark.config import BatchConfig
 from hark.data.pool import Corpus, Lengths, Pool, stable_order
 from hark.data.store import SIDES, Side, TokenStore
 from hark.data.strata import derive, permute
-from hark.data.stream import Batch, Batches
-from hark.data.token_streams import PaddedStream, Tokens
+from hark.data.stream import Batch, Batches, PaddedStream, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds
 
 PaddedBatch = Batch[PaddedStream[Tokens]]
@@ -40,7 +39,7 @@ class LengthBuckets:
         cuts = cut(source, target, batch_tokens)
         changes = np.flatnonzero((np.diff(source) != 0) | (np.diff(target) != 0)) + 1
         runs = np.concatenate([[0], changes, [len(order)]])
-        widths = np.stack([np.maximum.reduceat(each, cuts[:-1]) for each in (source, target)], axis=1)
+        widths = np.stack([np.maximum.reduceat(side, cuts[:-1]) for side in (source, target)], axis=1)
         return cls(pool, pool.rows[order], cuts, runs, widths)
 
     def __len__(self) -> int:
@@ -101,8 +100,7 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
             "source": PaddedStream(source, source_lengths),
             "target": PaddedStream(self._shift(target, target_lengths), target_lengths, labels=target),
         }
-        n_tokens = {name: int(stream.lengths.sum()) for name, stream in streams.items()}
-        return Batch(index, pairs, streams, n_tokens)
+        return Batch(index, pairs, streams, {name: int(stream.lengths.sum()) for name, stream in streams.items()})
 
     def worst_case(self) -> PaddedBatch:
         """Return a full batch of the largest shape: the most slots, then the longest rows."""

@@ -24,10 +24,8 @@ from hark.text.trees import TREES
 from hark.text.vocabulary import Vocabulary
 
 Tokenizers = Mapping[Side, Vocabulary]
-Leads = tuple[list[int], list[int]]
-"""The ids before the text of each source and of each target: language tags, or none."""
-LATER_KINDS = ("typed", "quoted")
-"""Kinds of augmentation that the first datasets did not know."""
+LATER_VARIANTS = ("typed", "quoted")
+"""Kinds of augmentation that the first datasets did not know. Their shares are settings only if they are used."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class NamedCorpus:
         """The name in each direction."""
         if not self.tagged:
             return [self.base]
-        return [f"{self.base}.{direction_name(each)}" for each in self.directions]
+        return [f"{self.base}.{direction_name(pair)}" for pair in self.directions]
 
     @property
     def languages(self) -> LanguagePair:
@@ -93,11 +91,12 @@ class PreparePlan:
     @property
     def has_tree_tags(self) -> bool:
         """Whether there are trees with part-of-speech tags."""
-        return self.data.tree_tag is None and any(is_treebank(each.config) for each in self.corpora)
+        return self.data.tree_tag is None and any(is_treebank(corpus.config) for corpus in self.corpora)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         data = self.data
+        augment = {kind: share for kind, share in asdict(data.augment).items() if share or kind not in LATER_VARIANTS}
         return {
             "format": FORMAT,
             **({"many": True} if data.many else {"source": data.source, "target": data.target}),
@@ -117,13 +116,13 @@ class PreparePlan:
             "clean": asdict(data.clean),
             "shared_vocab": data.shared_vocab,
             "vocab_size": None if self.tokenizers else data.vocab_size,
-            "tokenizers": {side: each.sha256 for side, each in (self.tokenizers or {}).items()},
+            "tokenizers": {side: vocabulary.sha256 for side, vocabulary in (self.tokenizers or {}).items()},
             "bpe_dropout": data.bpe_dropout,
             "bpe_variants": self.variants,
             "max_length": self.max_length,
             "seed": data.seed,
             **({"source_end": False} if self.tokenizers and self.tokenizers["source"].source_end is None else {}),
-            **({"augment": describe_augment(data.augment)} if data.augment != AugmentConfig() else {}),
+            **({"augment": augment} if data.augment != AugmentConfig() else {}),
             **({"tags": True} if self.has_tree_tags else {}),
         }
 
@@ -136,18 +135,13 @@ class PreparePlan:
         return sum(source.size for source in self.sources.values())
 
 
-def describe_augment(augment: AugmentConfig) -> dict[str, float]:
-    """The shares that a dataset depends on; those of kinds that came later only if used, as above."""
-    return {kind: share for kind, share in asdict(augment).items() if share or kind not in LATER_KINDS}
-
-
 def make_plan(config: Config) -> PreparePlan:
     """Build the plan. Hashes every input file, so missing files are reported before any work starts."""
     data = config.data
     tokenizers = load_tokenizers(data)
     corpora = list_corpora(data, is_imported(tokenizers))
     if tokenizers:
-        for pair in sorted(directions_in(corpora)):
+        for pair in sorted({pair for corpus in corpora for pair in corpus.directions}):
             lead_ids(data.tag_kind, tokenizers, pair)  # raises an error if a tag is missing
     sources = {path: hash_file(path) for corpus in corpora for path in corpus_files(corpus.config)}
     return PreparePlan(data, config.batches.max_length, tuple(corpora), sources, tokenizers)
@@ -159,7 +153,7 @@ def is_imported(tokenizers: Tokenizers | None) -> bool:
     return tokenizers is not None and not isinstance(tokenizers["target"], Tokenizer)
 
 
-def list_corpora(data: DataConfig, one_way: bool = False) -> list[NamedCorpus]:
+def list_corpora(data: DataConfig, one_way: bool) -> list[NamedCorpus]:
     """Name all corpora; with `one_way`, none is used in reverse."""
     if not data.train:
         raise UserError("no training corpus; name one with --train SRC TGT, or as data.train in a recipe")
@@ -175,19 +169,17 @@ def list_corpora(data: DataConfig, one_way: bool = False) -> list[NamedCorpus]:
     return named
 
 
-def named_corpora(
-    data: DataConfig, role: Role, corpora: Sequence[CorpusConfig], one_way: bool = False
-) -> list[NamedCorpus]:
+def named_corpora(data: DataConfig, role: Role, corpora: Sequence[CorpusConfig], one_way: bool) -> list[NamedCorpus]:
     """Name the corpora of a role. Corpora of different pairs may have the same name."""
     if not data.many:
-        languages, tagged = (data.source, data.target), data.tag_kind != "none"
-        names = name_corpora(corpora, languages)
-        return [NamedCorpus(name, role, each, (languages,), tagged) for name, each in zip(names, corpora, strict=True)]
+        pair, tagged = (data.source, data.target), data.tag_kind != "none"
+        names = name_corpora(corpora, pair)
+        return [NamedCorpus(name, role, config, (pair,), tagged) for name, config in zip(names, corpora, strict=True)]
     named: dict[int, NamedCorpus] = {}
-    directions = [directions_of(each, role)[: 1 if one_way else 2] for each in corpora]
-    for group in {frozenset(each): each for each in directions}.values():
-        places = [place for place, each in enumerate(directions) if set(each) == set(group)]
-        suffixes = [*group[0], *("-".join(order) for order in permutations(group[0]))]
+    directions = [directions_of(corpus, role)[: 1 if one_way else 2] for corpus in corpora]
+    for group in {frozenset(pairs): pairs for pairs in directions}.values():
+        places = [place for place, pairs in enumerate(directions) if set(pairs) == set(group)]
+        suffixes = [*group[0], *map("-".join, permutations(group[0]))]
         for place, name in zip(places, name_corpora([corpora[place] for place in places], suffixes), strict=True):
             named[place] = NamedCorpus(name, role, corpora[place], directions[place], tagged=True)
     refuse_repeated_names(role, list(named.values()))
@@ -207,10 +199,10 @@ def refuse_repeated_names(role: Role, corpora: Sequence[NamedCorpus]) -> None:
 
 def refuse_sample_of_other_languages(corpora: Sequence[NamedCorpus]) -> None:
     """Raise an error if a recipe's built-in sample is still there for languages that it does not have."""
-    wrong = [each for each in corpora if is_sample_of_other_languages(each)]
+    wrong = [corpus for corpus in corpora if is_sample_of_other_languages(corpus)]
     if not wrong:
         return
-    roles = list(dict.fromkeys(each.role for each in wrong))
+    roles = list(dict.fromkeys(corpus.role for corpus in wrong))
     options = " and ".join(f"--{role}" for role in roles)
     empty = " ".join(f"data.{role}=[]" for role in roles)
     otherwise = "" if "train" in roles else f", or leave it out with {empty}"
@@ -254,11 +246,7 @@ def load_tokenizers(data: DataConfig) -> Tokenizers | None:
     return tokenizers
 
 
-def directions_in(corpora: Sequence[NamedCorpus]) -> set[LanguagePair]:
-    return {pair for corpus in corpora for pair in corpus.directions}
-
-
-def lead_ids(kind: LanguageTags, tokenizers: Tokenizers, pair: LanguagePair) -> Leads:
+def lead_ids(kind: LanguageTags, tokenizers: Tokenizers, pair: LanguagePair) -> tuple[list[int], list[int]]:
     """Return the language tags before each source and each target of a direction; see `facts.LanguageTags`."""
     source, target = pair
     match kind:

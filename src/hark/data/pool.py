@@ -59,14 +59,13 @@ class Pool:
                 fits &= lengths < max_length
                 checksum = zlib.crc32(lengths.data, checksum)
         rows = np.flatnonzero(fits).astype(np.uint32)
-        totals, longest = [], [0, 0]
+        totals, longest_source, longest_target = [], 0, 0
         for store in variants:
-            sides = [store.lengths(side)[rows] for side in SIDES]
-            totals.append(
-                (int(sides[0].sum(dtype=np.int64)) + len(rows), int(sides[1].sum(dtype=np.int64)) + len(rows))
-            )
-            longest = [max(old, int(side.max(initial=0)) + 1) for old, side in zip(longest, sides, strict=True)]
-        return cls(name, weight, variants, rows, tuple(totals), (longest[0], longest[1]), checksum, direction)
+            source, target = (store.lengths(side)[rows] + np.int32(1) for side in SIDES)
+            totals.append((int(source.sum(dtype=np.int64)), int(target.sum(dtype=np.int64))))
+            longest_source = max(longest_source, int(source.max(initial=0)))
+            longest_target = max(longest_target, int(target.max(initial=0)))
+        return cls(name, weight, variants, rows, tuple(totals), (longest_source, longest_target), checksum, direction)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-PAUSE = 15.0  # seconds between lines without a terminal
+PAUSE_SECONDS = 15.0  # between lines without a terminal
 
 
 class Progress(Protocol):
@@ -77,7 +77,7 @@ class ProgressLines:
         if stage != self.stage:
             self.stage, self.start, self.last_report = stage, now, now
             write_line(stage)
-        elif now - self.last_report >= PAUSE:
+        elif now - self.last_report >= PAUSE_SECONDS:
             self.last_report, elapsed = now, now - self.start
             done = f"{share:.0%}, " if share is not None else ""
             left = f", {elapsed * (1 - share) / share:.0f} s left" if share else ""

@@ -1,7 +1,4 @@
-"""Statistics of a prepared dataset: a `DatasetReport`, saved as report.json.
-
-The parts of a dataset's report that describe its shards: dev and test sets, and directions.
-"""
+"""Statistics of a prepared dataset: a `DatasetReport`, saved as report.json."""
 
 import json
 from collections import Counter
@@ -12,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from hark.data.filters import RULES
-from hark.data.manifest import Role, Shard
-from hark.data.tally import DroppedPair, add_all, by_line, choose
+from hark.data.tally import DroppedPair, add_padded, by_line, choose
 from hark.facts import LanguagePair
 
 FORMAT = 1
@@ -135,17 +131,17 @@ class DatasetReport:
         """All training corpora combined."""
         return CorpusReport(
             name="all",
-            kept=sum(each.kept for each in self.corpora),
-            dropped={rule: sum(each.dropped.get(rule, 0) for each in self.corpora) for rule in RULES},
+            kept=sum(corpus.kept for corpus in self.corpora),
+            dropped={rule: sum(corpus.dropped.get(rule, 0) for corpus in self.corpora) for rule in RULES},
             samples={
-                rule: by_line(choose([sample for each in self.corpora for sample in each.samples.get(rule, ())]))
+                rule: by_line(choose([pair for corpus in self.corpora for pair in corpus.samples.get(rule, ())]))
                 for rule in RULES
             },
-            too_long=sum(each.too_long for each in self.corpora),
-            source=add_sides([each.source for each in self.corpora]),
-            target=add_sides([each.target for each in self.corpora]),
-            ratios=add_counts([each.ratios for each in self.corpora]),
-            augmented=dict(sum((Counter(each.augmented) for each in self.corpora), Counter[str]())),
+            too_long=sum(corpus.too_long for corpus in self.corpora),
+            source=add_sides([corpus.source for corpus in self.corpora]),
+            target=add_sides([corpus.target for corpus in self.corpora]),
+            ratios=add_counts([corpus.ratios for corpus in self.corpora]),
+            augmented=dict(sum((Counter(corpus.augmented) for corpus in self.corpora), Counter[str]())),
         )
 
     def to_json(self) -> str:
@@ -164,10 +160,10 @@ class DatasetReport:
         tree = asdict(self)
         if not self.directions:  # keys of many-to-many datasets only
             del tree["directions"]
-            for each in tree["corpora"]:
-                del each["languages"]
-            for each in tree["held_out"]:
-                del each["directions"]
+            for corpus in tree["corpora"]:
+                del corpus["languages"]
+            for held_out in tree["held_out"]:
+                del held_out["directions"]
         return json.dumps({"format": FORMAT, "summary": summary, **tree}, ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
@@ -178,66 +174,39 @@ class DatasetReport:
             target=tree["target"],
             clean=tree["clean"],
             max_length=tree["max_length"],
-            corpora=tuple(corpus_from_tree(each) for each in tree["corpora"]),
-            held_out=tuple(HeldOutReport(**each) for each in tree["held_out"]),
-            vocabularies=tuple(VocabularyUse(**each) for each in tree["vocabularies"]),
-            directions=tuple(DirectionReport(**each) for each in tree.get("directions", ())),
+            corpora=tuple(map(corpus_from_tree, tree["corpora"])),
+            held_out=tuple(HeldOutReport(**values) for values in tree["held_out"]),
+            vocabularies=tuple(VocabularyUse(**values) for values in tree["vocabularies"]),
+            directions=tuple(DirectionReport(**values) for values in tree.get("directions", ())),
         )
 
 
 def add_counts(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    return tuple(add_all([np.asarray(row, np.int64) for row in rows]).tolist())
+    return tuple(add_padded(*rows).tolist())
 
 
 def add_sides(sides: Sequence[SideReport]) -> SideReport:
     return SideReport(
-        characters=sum(each.characters for each in sides),
-        tokens=sum(each.tokens for each in sides),
-        byte_characters=sum(each.byte_characters for each in sides),
-        lengths=add_counts([each.lengths for each in sides]),
+        characters=sum(side.characters for side in sides),
+        tokens=sum(side.tokens for side in sides),
+        byte_characters=sum(side.byte_characters for side in sides),
+        lengths=add_counts([side.lengths for side in sides]),
     )
 
 
 def corpus_from_tree(tree: Mapping[str, Any]) -> CorpusReport:
+    source, target = (
+        SideReport(**{**side, "lengths": tuple(side["lengths"])}) for side in (tree["source"], tree["target"])
+    )
     return CorpusReport(
         name=tree["name"],
         kept=tree["kept"],
         dropped=tree["dropped"],
-        samples={rule: tuple(DroppedPair(**each) for each in chosen) for rule, chosen in tree["samples"].items()},
+        samples={rule: tuple(DroppedPair(**pair) for pair in chosen) for rule, chosen in tree["samples"].items()},
         too_long=tree["too_long"],
-        source=side_from_tree(tree["source"]),
-        target=side_from_tree(tree["target"]),
+        source=source,
+        target=target,
         ratios=tuple(tree["ratios"]),
         augmented=tree.get("augmented", {}),  # absent in older reports
         languages=(tree["languages"][0], tree["languages"][1]) if tree.get("languages") else None,
     )
-
-
-def side_from_tree(tree: Mapping[str, Any]) -> SideReport:
-    return SideReport(**{**tree, "lengths": tuple(tree["lengths"])})
-
-
-def report_held_out(shards: Sequence[Shard]) -> list[HeldOutReport]:
-    """Describe the dev and test sets; a set in several directions is one."""
-    sets: dict[tuple[Role, str], list[Shard]] = {}
-    for shard in shards:
-        if shard.role != "train":
-            sets.setdefault((shard.role, shard.corpus), []).append(shard)
-    return [HeldOutReport(name, role, sum(each.pairs for each in of), len(of)) for (role, name), of in sets.items()]
-
-
-def report_directions(shards: Sequence[Shard]) -> list[DirectionReport]:
-    """Describe the training text of a many-to-many dataset by direction."""
-    directions: dict[LanguagePair, list[Shard]] = {}
-    for shard in shards:
-        if shard.languages and shard.role == "train":
-            directions.setdefault(shard.languages, []).append(shard)
-    return [
-        DirectionReport(
-            *pair,
-            sum(each.pairs for each in of),
-            sum(each.source_tokens for each in of),
-            sum(each.target_tokens for each in of),
-        )
-        for pair, of in sorted(directions.items())
-    ]

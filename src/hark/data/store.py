@@ -9,10 +9,10 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Literal, Self
 
 import numpy as np
@@ -122,10 +122,8 @@ class StoreWriter:
     def discard(self) -> None:
         """Delete the unfinished store."""
         for file in self._files.values():
-            try:
+            with suppress(OSError):  # the disk is full, and closing flushes; the files are deleted anyway
                 file.close()
-            except OSError:  # the disk is full, and closing flushes; the files are deleted anyway
-                continue
         shutil.rmtree(self._partial, ignore_errors=True)
 
     def _failure(self, error: OSError) -> HarkError:
@@ -134,9 +132,7 @@ class StoreWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -168,12 +164,10 @@ class TokenStore:
 
     def reversed(self) -> "TokenStore":
         """Return the store with source and target exchanged, without copying."""
-        tokens, offsets = self._tokens, self._offsets
-        return TokenStore(
-            self.folder,
-            {"source": tokens["target"], "target": tokens["source"]},
-            {"source": offsets["target"], "target": offsets["source"]},
-        )
+        source, target = SIDES
+        tokens = {source: self._tokens[target], target: self._tokens[source]}
+        offsets = {source: self._offsets[target], target: self._offsets[source]}
+        return TokenStore(self.folder, tokens, offsets)
 
     def __len__(self) -> int:
         return len(self._offsets["source"]) - 1

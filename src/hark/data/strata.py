@@ -2,12 +2,8 @@
 
 The pairs of a corpus, sorted by length once, are cut into strata with as many pairs as a pass has batches. In each pass
 every stratum has its own permutation, and batch b takes the b-th pair of each. So all batches have nearly the same mix
-of lengths, every pair occurs exactly once per pass, and a pass needs no preparation.
-
-Keyed pseudo-random permutations that can be evaluated at single points.
-
-A shuffled list must be built before its millionth entry can be read. These are functions, so any batch of any pass
-over the data can be computed directly from a few integers.
+of lengths, and every pair occurs exactly once per pass. A pass needs no preparation: a permutation is a function of a
+key, computed at single points, unlike a shuffled list.
 """
 
 from collections.abc import Sequence

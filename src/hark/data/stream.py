@@ -1,10 +1,15 @@
-"""The batch stream: an endless, randomly accessible sequence of batches, packed or padded."""
+"""The batch stream: an endless, randomly accessible sequence of batches, packed or padded.
+
+A batch holds named token streams, which a training objective looks up by name. Translation has two, "source" and
+"target"; a language model has one. Their arrays are numpy arrays on the host and tensors on a device; the classes are
+generic over both, so this package does not import torch.
+"""
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +17,15 @@ from numpy.typing import NDArray
 from hark.config import BatchConfig
 from hark.data.pool import Corpus, Pool, apply_temperature
 from hark.data.store import Side
-from hark.data.token_streams import Tokens, TokenStream
 from hark.errors import UserError
 from hark.text.vocabulary import SideIds, SpecialIds
 
 # Incremented whenever the same data and settings give other batches, so a run never resumes into a different stream.
 STREAM_VERSION = 1
+
+Tokens = NDArray[np.int32]
+A = TypeVar("A")
+C = TypeVar("C")
 
 
 class StreamState(TypedDict):
@@ -26,6 +34,46 @@ class StreamState(TypedDict):
     seed: int
     next: int
     fingerprint: int
+
+
+class TokenStream(Generic[A]):
+    """Token ids of sentences, packed or padded, with labels if the model is to predict them."""
+
+    tokens: A
+    labels: A | None
+
+    def arrays(self) -> dict[str, A]:
+        """Return the arrays by name; an input-only stream has no labels."""
+        return {name: array for name, array in vars(self).items() if array is not None}
+
+    def map(self, change: Callable[[A], C]) -> "TokenStream[C]":
+        """Return the stream with `change` applied to each array, e.g. to move it to a device."""
+        kind: Any = type(self)
+        mapped: TokenStream[C] = kind(**{name: change(array) for name, array in self.arrays().items()})
+        return mapped
+
+
+@dataclass(frozen=True, eq=False)
+class PackedStream(TokenStream[A]):
+    """Concatenated sentences: sentence j occupies the slots cu[j] to cu[j + 1].
+
+    Unused slots hold the pad id and form dummy sentences of at most `max_length` slots after the real ones; the
+    remaining entries of `cu` repeat the number of slots. So `cu` always covers every slot.
+    """
+
+    tokens: A  # (N,): model inputs
+    positions: A  # (N,): 0, 1, 2 .. within each sentence
+    cu: A  # (C + 1,): cumulative lengths
+    labels: A | None = None  # (N,): the next token; pad where there is no prediction
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedStream(TokenStream[A]):
+    """One row per sentence, filled with the pad id."""
+
+    tokens: A  # (B, T)
+    lengths: A  # (B,)
+    labels: A | None = None  # (B, T)
 
 
 S = TypeVar("S", bound=TokenStream[Tokens])

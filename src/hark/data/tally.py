@@ -17,7 +17,7 @@ from hark.data.filters import RULES
 
 SAMPLES = 10
 SAMPLE_CHARS = 300
-LONGEST = 1024  # longer sentences count as this many tokens
+MAX_COUNTED_LENGTH = 1024  # longer sentences count as this many tokens
 OCTAVES, STEPS = 3, 8  # ratios from 1/8 to 8, eight bars per doubling, one of them centred on 1
 
 Counts = npt.NDArray[np.int64]
@@ -39,13 +39,13 @@ class SideTally:
     """Additive counts of one language of the kept pairs."""
 
     characters: int = 0
-    lengths: Counts = field(default_factory=lambda: np.zeros(LONGEST + 1, np.int64))
+    lengths: Counts = field(default_factory=lambda: np.zeros(MAX_COUNTED_LENGTH + 1, np.int64))
     uses: Counts = field(default_factory=lambda: np.zeros(0, np.int64))  # by token id
 
     def keep(self, texts: Sequence[str], ids: Sequence[Ids]) -> Counts:
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
         self.characters += sum(map(len, texts))
-        self.lengths += np.bincount(np.minimum(lengths, LONGEST), minlength=LONGEST + 1)
+        self.lengths += np.bincount(np.minimum(lengths, MAX_COUNTED_LENGTH), minlength=MAX_COUNTED_LENGTH + 1)
         flat = np.fromiter(chain.from_iterable(ids), np.int64, int(lengths.sum()))
         self.uses = add_padded(self.uses, np.bincount(flat))
         return lengths
@@ -123,11 +123,11 @@ def chance(corpus: str, line: int) -> bytes:
 
 def choose(samples: Sequence[DroppedPair]) -> tuple[DroppedPair, ...]:
     """Choose the samples a report shows: spread over the whole corpus, independent of how it was split."""
-    return tuple(sorted(samples, key=lambda each: (chance(each.corpus, each.line), each.corpus, each.line))[:SAMPLES])
+    return tuple(sorted(samples, key=lambda pair: (chance(pair.corpus, pair.line), pair.corpus, pair.line))[:SAMPLES])
 
 
 def by_line(samples: Sequence[DroppedPair]) -> tuple[DroppedPair, ...]:
-    return tuple(sorted(samples, key=lambda each: (each.corpus, each.line)))
+    return tuple(sorted(samples, key=lambda pair: (pair.corpus, pair.line)))
 
 
 def cut(text: str) -> str:
@@ -136,16 +136,9 @@ def cut(text: str) -> str:
     return short.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def add_padded(one: Counts, other: Counts) -> Counts:
-    """Add two count arrays of possibly different length."""
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    total = longer.astype(np.int64)
-    total[: len(shorter)] += shorter
-    return total
-
-
-def add_all(rows: Sequence[Counts]) -> Counts:
-    total: Counts = np.zeros(0, np.int64)
+def add_padded(*rows: Sequence[int] | Counts) -> Counts:
+    """Add rows of counts of possibly different length."""
+    total = np.zeros(max(map(len, rows), default=0), np.int64)
     for row in rows:
-        total = add_padded(total, row)
+        total[: len(row)] += np.asarray(row, np.int64)
     return total

@@ -62,8 +62,8 @@ class _Units:
         language = language.lower().replace("_", "-")
         if language in self._segments:
             return self._segments[language]
-        for each, text in self._segments.items():
-            if each.startswith(language + "-") or language.startswith(each + "-"):
+        for code, text in self._segments.items():
+            if code.startswith(language + "-") or language.startswith(code + "-"):
                 return text
         return None
 

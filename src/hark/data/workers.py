@@ -97,8 +97,8 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number, handler in caught.items():
             signal.signal(number, handler)
-        for each in arrived:
-            signal.raise_signal(each)
+        for received in arrived:
+            signal.raise_signal(received)
 
 
 # The task of a worker process: built by its first job, so that errors in building it propagate like any other.

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import Literal
 
 from hark.monitor.overview import Overview
@@ -13,8 +14,8 @@ from hark.train.metrics import History
 from hark.train.records import DevRecord, TrainRecord
 
 POINTS = 2000  # maximum per curve
-SMOOTH = 0.01  # smoothing window, as a share of the longest run's steps
 SMOOTH_POINTS = 600  # maximum per smoothed curve, which has less detail
+SMOOTHING_WINDOW = 0.01  # as a share of the longest run's steps
 
 Axis = Literal["step", "tokens", "time"]
 
@@ -41,13 +42,8 @@ class Curve:
     best: int | None = None  # step of the best score, if it is on this curve
 
     def axis(self, axis: Axis) -> Sequence[float]:
-        match axis:
-            case "step":
-                return self.step
-            case "tokens":
-                return self.tokens
-            case "time":
-                return self.time
+        values: Sequence[float] = getattr(self, axis)
+        return values
 
 
 @dataclass(frozen=True)
@@ -64,27 +60,22 @@ class Chart:
 def charts_of(runs: Sequence[Run]) -> list[Chart]:
     """Every chart that has data."""
     charts = [
-        Chart("Training loss", "label-smoothed, per target token", noisy_curves(runs, lambda each: each.loss)),
+        Chart("Training loss", "label-smoothed, per target token", noisy_curves(runs, attrgetter("loss"))),
         *dev_charts(runs),
-        Chart("Learning rate", "", train_curves(runs, lambda each: each.rate)),
-        Chart("Gradient norm", "before clipping", noisy_curves(runs, lambda each: each.grad_norm)),
-        Chart(
-            "Speed",
-            "target tokens per second",
-            noisy_curves(runs, lambda each: each.tokens_per_second),
-            from_zero=True,
-        ),
+        Chart("Learning rate", "", train_curves(runs, attrgetter("rate"))),
+        Chart("Gradient norm", "before clipping", noisy_curves(runs, attrgetter("grad_norm"))),
+        Chart("Speed", "target tokens per second", noisy_curves(runs, attrgetter("tokens_per_second")), from_zero=True),
     ]
     return [chart for chart in charts if any(curve.step for curve in chart.curves)]
 
 
 def noisy_curves(runs: Sequence[Run], value: Callable[[TrainRecord], float]) -> tuple[Curve, ...]:
     """The raw curves, faint, and the smoothed ones."""
-    horizon = SMOOTH * max((run.history.step for run in runs), default=0)
+    horizon = SMOOTHING_WINDOW * max((run.history.step for run in runs), default=0)
     smoothed = []
     for index, run in enumerate(runs):
-        records = [each for each in run.history.train if math.isfinite(value(each))]
-        values = smooth([each.step for each in records], [value(each) for each in records], horizon)
+        records = [record for record in run.history.train if math.isfinite(value(record))]
+        values = smooth([record.step for record in records], [value(record) for record in records], horizon)
         smoothed.append(curve_of(index, records, values, SMOOTH_POINTS))
     faint = [replace(curve, faint=True) for curve in train_curves(runs, value)]
     return (*faint, *smoothed)
@@ -105,10 +96,7 @@ def smooth(steps: Sequence[int], values: Sequence[float], horizon: float) -> lis
 
 
 def train_curves(runs: Sequence[Run], value: Callable[[TrainRecord], float]) -> tuple[Curve, ...]:
-    return tuple(
-        curve_of(index, run.history.train, [value(each) for each in run.history.train])
-        for index, run in enumerate(runs)
-    )
+    return tuple(curve_of(i, run.history.train, list(map(value, run.history.train))) for i, run in enumerate(runs))
 
 
 def curve_of(index: int, records: Sequence[TrainRecord], values: Sequence[float], limit: int = POINTS) -> Curve:
@@ -124,14 +112,14 @@ def curve_of(index: int, records: Sequence[TrainRecord], values: Sequence[float]
 
 def dev_charts(runs: Sequence[Run]) -> Iterable[Chart]:
     """One chart for each score and one for the loss; each dev set has its own stroke."""
-    sets = list(dict.fromkeys(each.set for run in runs for each in run.history.dev))
-    scores = list(dict.fromkeys(name for run in runs for each in run.history.dev for name in each.scores))
+    sets = list(dict.fromkeys(record.set for run in runs for record in run.history.dev))
+    scores = list(dict.fromkeys(name for run in runs for record in run.history.dev for name in record.scores))
     note = sets[0] if len(sets) == 1 else ""
     for name in scores:
-        curves = dev_curves(runs, sets, lambda each, name=name: each.scores.get(name, math.nan))  # type: ignore[misc]
+        curves = dev_curves(runs, sets, lambda dev, name=name: dev.scores.get(name, math.nan))  # type: ignore[misc]
         yield Chart(f"Dev {name}", note, curves, dots=True)
-    nll = dev_curves(runs, sets, lambda each: each.nll)
-    yield Chart("Dev loss", " · ".join(["nll per target token", *([note] if note else [])]), nll, True)
+    loss_note = f"nll per target token · {note}" if note else "nll per target token"
+    yield Chart("Dev loss", loss_note, dev_curves(runs, sets, attrgetter("nll")), dots=True)
 
 
 def dev_curves(runs: Sequence[Run], sets: Sequence[str], value: Callable[[DevRecord], float]) -> tuple[Curve, ...]:
@@ -139,23 +127,23 @@ def dev_curves(runs: Sequence[Run], sets: Sequence[str], value: Callable[[DevRec
         dev_curve(index, run.history, name if len(sets) > 1 else "", records, value)
         for index, run in enumerate(runs)
         for name in sets
-        if (records := [each for each in run.history.dev if each.set == name])
+        if (records := [record for record in run.history.dev if record.set == name])
     )
 
 
 def dev_curve(
     index: int, history: History, name: str, records: Sequence[DevRecord], value: Callable[[DevRecord], float]
 ) -> Curve:
-    values = [value(each) for each in records]
+    values = [value(record) for record in records]
     kept = [records[i] for i in thin(values) if math.isfinite(values[i])]
-    places = [place(history, each.step) for each in kept]
+    places = [place(history, record.step) for record in kept]
     best = history.best
     return Curve(
         index,
-        tuple(each.step for each in kept),
+        tuple(record.step for record in kept),
         tuple(round(tokens) for tokens, _ in places),
         tuple(seconds for _, seconds in places),
-        tuple(value(each) for each in kept),
+        tuple(map(value, kept)),
         set=name,
         best=best.step if best is not None and best in kept else None,
     )
@@ -164,7 +152,7 @@ def dev_curve(
 def place(history: History, step: int) -> tuple[float, float]:
     """Target tokens and training seconds at a step, interpolated between training records."""
     train = history.train
-    after = bisect_right(train, step, key=lambda each: each.step)
+    after = bisect_right(train, step, key=attrgetter("step"))
     low = train[after - 1] if after else None
     high = train[after] if after < len(train) else None
     if low is None or high is None:

@@ -33,7 +33,7 @@ def render(runs: Sequence[Run], axis: Axis = "step") -> str:
 
 
 def runs_table(overviews: Sequence[Overview]) -> str:
-    rows = "".join(run_row(index, each) for index, each in enumerate(overviews))
+    rows = "".join(run_row(index, run) for index, run in enumerate(overviews))
     return (
         '<div class="scroll"><table><tr><th>Run</th><th>State</th><th>Step</th><th>Loss</th><th>Best on dev</th>'
         f"<th>Target tokens</th><th>Training time</th><th>Tokens/s</th></tr>{rows}</table></div>\n"
@@ -42,7 +42,6 @@ def runs_table(overviews: Sequence[Overview]) -> str:
 
 def run_row(index: int, run: Overview) -> str:
     step = formats.count(run.step) + (f" <small>of {formats.count(run.steps)}</small>" if run.steps else "")
-    speed = formats.short(run.target_tokens / run.seconds) if run.seconds else "–"
     cells = (
         f'<span class="state {run.state}">{run.state}</span>',
         step,
@@ -50,10 +49,10 @@ def run_row(index: int, run: Overview) -> str:
         format_best(run.best),
         formats.short(run.target_tokens),
         formats.duration(run.seconds),
-        speed,
+        formats.short(run.target_tokens / run.seconds) if run.seconds else "–",
     )
     name = f'<td><i class="swatch" style="background:var(--run{index % 8})"></i>{escape(run.name)}</td>'
-    return f"<tr>{name}{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
+    return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def format_best(best: BestResult | None) -> str:
@@ -107,7 +106,7 @@ def data_of(runs: Sequence[Run], charts: Sequence[Chart], axis: Axis) -> dict[st
                 "title": chart.title,
                 "dots": chart.dots,
                 "fromZero": chart.from_zero,
-                "curves": [curve_data(each, chart) for each in chart.curves],
+                "curves": [curve_data(curve, chart) for curve in chart.curves],
             }
             for chart in charts
         ],
@@ -115,7 +114,7 @@ def data_of(runs: Sequence[Run], charts: Sequence[Chart], axis: Axis) -> dict[st
 
 
 def curve_data(curve: Curve, chart: Chart) -> dict[str, Any]:
-    strokes = list(dict.fromkeys(each.set for each in chart.curves))
+    strokes = list(dict.fromkeys(sibling.set for sibling in chart.curves))
     return {
         "run": curve.run,
         "set": curve.set,
@@ -124,6 +123,6 @@ def curve_data(curve: Curve, chart: Chart) -> dict[str, Any]:
         "best": curve.best,
         "step": curve.step,
         "tokens": curve.tokens,
-        "time": [round(each, 1) for each in curve.time],
-        "values": [float(f"{each:.6g}") for each in curve.values],
+        "time": [round(seconds, 1) for seconds in curve.time],
+        "values": [float(f"{value:.6g}") for value in curve.values],
     }

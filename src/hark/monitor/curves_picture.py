@@ -7,7 +7,7 @@ from hark.pages import formats
 from hark.pages.charts import GAP, HEIGHT, RIGHT, STROKES, WIDTH, Line, line_chart
 from hark.pages.document import group, picture, swatches
 
-LINE = 20  # height of a line of the legend
+LEGEND_LINE_HEIGHT = 20
 AXES: dict[Axis, str] = {"step": "steps", "tokens": "target tokens", "time": "training time"}
 
 
@@ -20,10 +20,10 @@ def draw(runs: Sequence[Run], axis: Axis = "step") -> str:
 def draw_charts(names: Sequence[str], charts: Sequence[Chart], axis: Axis, title: str, wide_first: bool = False) -> str:
     """Draw charts in two columns under one legend."""
     # All charts share the horizontal axis, so that they can be compared.
-    reach = max((each for chart in charts for curve in chart.curves for each in curve.axis(axis)), default=0) or 1
-    above, whole = GAP + len(names) * LINE, 2 * WIDTH + GAP
+    reach = max((at for chart in charts for curve in chart.curves for at in curve.axis(axis)), default=0) or 1
+    above, whole = GAP + len(names) * LEGEND_LINE_HEIGHT, 2 * WIDTH + GAP
     parts = [
-        swatches(names, GAP, GAP, LINE),
+        swatches(names, GAP, GAP, LEGEND_LINE_HEIGHT),
         f'<text class="end" x="{whole - RIGHT}" y="{GAP + 10}">by {AXES[axis]}</text>\n',
     ]
     rows = 1

@@ -42,8 +42,7 @@ class RunFollower:
         lines, whole = self._new_lines()
         first = len(self.records)
         for line in lines:
-            values = read_object(line)
-            record = None if values is None else read_record(values)
+            record = read_record(read_object(line))
             self.unreadable += record is None
             if isinstance(record, StartRecord):
                 kept = valid_records(self.records, record)
@@ -80,16 +79,13 @@ class RunFollower:
                 file.seek(self._offset)
                 data = file.read()
         except OSError as error:
-            raise UserError(self._missing(error)) from None
+            # Without the path, which clients of a server must not see.
+            if isinstance(error, FileNotFoundError):
+                raise UserError(f"{self.name}: the run was moved or deleted") from None
+            raise UserError(f"{self.name}: cannot be read: {error.strerror}") from None
         end = data.rfind(b"\n") + 1  # the writer may be in the middle of a line
         self._offset += end
         return [line for line in data[:end].split(b"\n") if line.strip()], whole
-
-    def _missing(self, error: OSError) -> str:
-        """One line without the path, which clients of a server must not see."""
-        if isinstance(error, FileNotFoundError):
-            return f"{self.name}: the run was moved or deleted"
-        return f"{self.name}: cannot be read: {error.strerror}"
 
 
 class RunList:
@@ -101,9 +97,8 @@ class RunList:
 
     def read(self) -> list[Overview]:
         """The runs, the most recently active first."""
-        found = {run.path: self._look(run) for run in find_runs(self.folder)}
-        self._known = found
-        return latest_first(overview for _, overview in found.values())
+        self._known = {run.path: self._look(run) for run in find_runs(self.folder)}
+        return latest_first(overview for _, overview in self._known.values())
 
     def _look(self, run: RunDir) -> tuple[tuple[int, int, bool], Overview]:
         try:

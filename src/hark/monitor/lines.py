@@ -15,8 +15,8 @@ from hark.train.records import (
     TranslationSample,
 )
 
-FEW = 4
-"""Scores of other dev sets that are shown with each set."""
+MAX_ALL_SCORES = 4
+"""Up to this many, the scores of all dev sets are shown with each set."""
 
 
 def lines(record: Record | TranslationSample, view: View) -> Iterable[str]:
@@ -92,7 +92,7 @@ def too_long_line(start: StartRecord) -> str:
 def own_scores(dev: DevRecord) -> Mapping[str, float]:
     """The scores of a record; of many dev sets, only those of its own set."""
     own = {name: value for name, value in dev.scores.items() if name.endswith(f" {dev.set}")}
-    return own if own and len(dev.scores) > FEW else dev.scores
+    return own if own and len(dev.scores) > MAX_ALL_SCORES else dev.scores
 
 
 def format_scores(dev: DevRecord) -> str:

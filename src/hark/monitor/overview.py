@@ -14,7 +14,7 @@ from hark.train.metrics import History, read_metrics
 from hark.train.records import DevRecord
 
 State = Literal["running", "finished", "interrupted", "failed", "killed", "unreadable"]
-DEPTH = 4  # levels of folders to search
+MAX_DEPTH = 4  # levels of folders to search
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def describe_run(run: RunDir, name: str, history: History) -> Overview:
 
 def printable(name: str) -> str:
     """Replace characters in a folder's name that terminals and pages cannot show."""
-    return "".join(each if each.isprintable() else "?" for each in name)
+    return "".join(char if char.isprintable() else "?" for char in name)
 
 
 def state_of(run: RunDir, history: History) -> State:
@@ -105,10 +105,10 @@ def read_overview(run: RunDir, folder: Path) -> Overview:
 
 
 def latest_first(found: Iterable[Overview]) -> list[Overview]:
-    return sorted(found, key=lambda each: (-(each.time or 0.0), each.name))
+    return sorted(found, key=lambda run: (-(run.time or 0.0), run.name))
 
 
-def find_runs(folder: Path, depth: int = DEPTH) -> Iterator[RunDir]:
+def find_runs(folder: Path, depth: int = MAX_DEPTH) -> Iterator[RunDir]:
     run = RunDir(folder)
     if run.exists and run.metrics.exists():
         yield run

@@ -1,9 +1,4 @@
-"""Progress of a run on stderr: a live panel on a terminal, else log lines.
-
-The observer of a run: passes its records to the panel and, if enabled, to TensorBoard.
-
-Event files for TensorBoard, an optional extra.
-"""
+"""Progress of a run: a live panel on a terminal, else log lines; and if enabled, event files for TensorBoard."""
 
 import math
 import os
@@ -11,13 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TextIO
 
 from hark.config import Config
 from hark.errors import HarkError, require
 from hark.monitor.lines import lines, stop_line
-from hark.monitor.screen import Screen
 from hark.monitor.view import View
 from hark.rundir import RunDir
 from hark.train.metrics import History, valid_records
@@ -49,16 +42,11 @@ class Board:
             summary = summary_pb2.Summary(value=values)
             self.events.add_event(event_pb2.Event(wall_time=record.time, step=record.step, summary=summary))
 
-    def close(self) -> None:
-        self.events.close()
-
     def __enter__(self) -> "Board":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        self.events.close()
 
 
 def scalars(record: Record | TranslationSample) -> Iterator[tuple[str, float]]:
@@ -75,15 +63,17 @@ def scalars(record: Record | TranslationSample) -> Iterator[tuple[str, float]]:
             yield f"dev/{record.set}/{name}", value
 
 
-PAUSE = 5.0  # seconds between log lines about training
+PAUSE_SECONDS = 5.0  # between log lines about training
 
 
 class Panel:
-    """The progress of a run: `with Panel("name") as panel: panel.update(record)`."""
+    """The progress of a run on stderr: `with Panel("name") as panel: panel.update(record)`."""
 
-    def __init__(self, name: str, history: History | None = None, stream: TextIO | None = None) -> None:
-        """`history`: the earlier records of a resumed run, so that its curve continues."""
-        self.stream = stream or sys.stderr
+    def __init__(
+        self, name: str, history: History | None = None, stream: TextIO | None = None, board: Board | None = None
+    ) -> None:
+        """`history`: the earlier records of a resumed run, so that its curve continues; `board`: also receives all."""
+        self.stream, self.board = stream or sys.stderr, board
         self.name = name
         self.history = history or History()
         self.view = View(name)
@@ -93,19 +83,23 @@ class Panel:
             from rich.console import Console
             from rich.live import Live
 
+            from hark.monitor.screen import Screen
+
             screen = Screen(lambda: self.view)
             self.live = Live(screen, console=Console(file=self.stream), refresh_per_second=2, vertical_overflow="crop")
 
     def update(self, record: Record | TranslationSample) -> None:
+        if self.board is not None:
+            self.board.write(record)
         if isinstance(record, StartRecord):
             self.view = View(self.name)
-            for each in valid_records(self.history.records, record):
-                self.view = self.view.after(each)
+            for earlier in valid_records(self.history.records, record):
+                self.view = self.view.after(earlier)
         self.view = self.view.after(record)
         if self.live is not None:  # redraws at its own rate, however many records arrive
             return
         if isinstance(record, TrainRecord):
-            if record.time - self.last_logged < PAUSE and record.step != self.view.steps:
+            if record.time - self.last_logged < PAUSE_SECONDS and record.step != self.view.steps:
                 return
             self.last_logged = record.time
         for line in lines(record, self.view):
@@ -126,9 +120,7 @@ class Panel:
             self.live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.live is not None:
             self.live.stop()
             stop = self.view.stopped
@@ -140,23 +132,9 @@ def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-class RunWatch:
-    """An observer that passes records to the panel and to TensorBoard."""
-
-    def __init__(self, panel: Panel, board: Board | None) -> None:
-        self.panel, self.board = panel, board
-
-    def update(self, record: Record | TranslationSample) -> None:
-        if self.board is not None:
-            self.board.write(record)
-        self.panel.update(record)
-
-    def log(self, line: str) -> None:
-        self.panel.log(line)
-
-
 @contextmanager
-def watch_run(config: Config, run: RunDir, history: History | None) -> Iterator[RunWatch]:
+def watch_run(config: Config, run: RunDir, history: History | None) -> Iterator[Panel]:
+    """Show a run while it trains."""
     with ExitStack() as stack:
         board = stack.enter_context(Board(run.path / "tensorboard")) if config.train.tensorboard else None
-        yield RunWatch(stack.enter_context(Panel(run.name, history)), board)
+        yield stack.enter_context(Panel(run.name, history, board=board))

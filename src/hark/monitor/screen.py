@@ -1,23 +1,24 @@
-"""Drawing of the live panel for a terminal."""
+"""Drawing of the live panel for a terminal. Loads rich, so the panel imports it only for a terminal."""
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+
+from rich.box import ROUNDED
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.panel import Panel as Frame
+from rich.table import Table
+from rich.text import Text
 
 from hark.monitor.lines import machine, one_line, own_scores, time_line
 from hark.monitor.view import SAMPLES, View
 from hark.pages import formats
 from hark.train.records import DevRecord, StopRecord
 
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.text import Text
-
 BLOCKS = "▁▂▃▄▅▆▇█"
-LISTED = 8
-"""Dev sets that are listed one by one."""
+MAX_LISTED = 8
+"""Dev sets that are listed one by one; more are a grid."""
 
 
 class Screen:
@@ -26,7 +27,7 @@ class Screen:
     def __init__(self, current_view: Callable[[], View]) -> None:
         self.current_view = current_view
 
-    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         # If the window is too small, drop samples first, then empty lines, then cut at the bottom.
         height = console.size.height - 1
         whole = self.current_view()
@@ -38,17 +39,18 @@ class Screen:
         yield picture
 
 
-def draw(view: View, width: int, now: float, roomy: bool = True, plain: bool = False) -> Any:
+def draw(view: View, width: int, now: float, roomy: bool = True, plain: bool = False) -> Frame:
     """Draw the panel of a view with rich. `roomy`: with empty lines; `plain`: for terminals without Unicode."""
-    from rich.box import ROUNDED
-    from rich.console import Group
-    from rich.panel import Panel as Frame
-    from rich.text import Text
-
     inner = max(width - 6, 10)
-    blocks = [progress_block(view, inner, plain), loss_block(view, inner, plain), machine_block(view, inner)]
-    blocks += [dev_block(view, inner), samples_block(view, inner), saved_block(view, now)]
-    shown: list[Any] = []
+    blocks: list[RenderableType | None] = [
+        progress_block(view, inner, plain),
+        loss_block(view, inner, plain),
+        machine_block(view, inner),
+        dev_block(view, inner),
+        samples_block(view, inner),
+        saved_block(view, now),
+    ]
+    shown: list[RenderableType] = []
     for block in blocks:
         if block is not None:
             shown += [Text(), block] if shown and roomy else [block]
@@ -66,22 +68,17 @@ def draw(view: View, width: int, now: float, roomy: bool = True, plain: bool = F
     )
 
 
-def progress_block(view: View, width: int, plain: bool) -> "Text":
+def progress_block(view: View, width: int, plain: bool) -> Text:
     """The step, a progress bar that fills the width, and the time left."""
-    from rich.text import Text
-
     left = Text.assemble(("step ", "dim"), (formats.count(view.step), "bold"))
     if view.steps:
         left.append(f" of {formats.count(view.steps)}", "dim")
     share = min(view.step / view.steps, 1.0) if view.steps else 0.0
     right = Text.assemble((f"{100 * share:.0f}%", "dim"))
     if view.stopped is not None:
-        right.append("   ")
-        right.append(*stop_mark(view.stopped))
+        right.append("   ").append(*stop_mark(view.stopped))
     elif view.seconds_left is not None:
-        right.append("   ")
-        right.append(formats.duration(view.seconds_left))
-        right.append(" left", "dim")
+        right.append(f"   {formats.duration(view.seconds_left)}").append(" left", "dim")
     room = width - left.cell_len - right.cell_len - 4
     if room < 8:  # too narrow: put the bar on its own line
         fits = left.cell_len + right.cell_len + 3 <= width
@@ -96,23 +93,18 @@ def stop_mark(stop: StopRecord) -> tuple[str, str]:
     return label, style
 
 
-def bar(share: float, width: int, plain: bool) -> "Text":
-    from rich.text import Text
-
+def bar(share: float, width: int, plain: bool) -> Text:
     full = round(share * width)
     done, rest = ("#", "-") if plain else ("━", "─")
     return Text.assemble((done * full, "cyan"), (rest * (width - full), "bright_black"))
 
 
-def loss_block(view: View, width: int, plain: bool) -> Any:
+def loss_block(view: View, width: int, plain: bool) -> Text:
     """The loss, its smoothed value, and its history as a sparkline."""
-    from rich.text import Text
-
     if view.train is None:
         estimate = f" ({time_line(view.start)})" if view.start is not None and view.start.step_seconds else ""
         return Text(f"waiting for the first record ...{estimate}", "dim")
-    text = Text.assemble(("loss ", "dim"), (formats.loss(view.train.loss), "bold"))
-    text.append("   smoothed ", "dim")
+    text = Text.assemble(("loss ", "dim"), (formats.loss(view.train.loss), "bold"), ("   smoothed ", "dim"))
     text.append(formats.loss(view.smoothed.value))
     room = width - text.cell_len - 3
     if plain or room < 12:
@@ -129,15 +121,12 @@ def sparkline(values: tuple[float, ...], width: int) -> str:
     means = [sum(values[low:high]) / (high - low) for low, high in pairwise(edges)]
     low, high = min(means), sorted(means)[int(0.9 * (len(means) - 1))]
     span = high - low or 1.0
-    shares = ((min(each, high) - low) / span for each in means)
+    shares = ((min(mean, high) - low) / span for mean in means)
     return "".join(BLOCKS[round(share * (len(BLOCKS) - 1))] for share in shares)
 
 
-def machine_block(view: View, width: int) -> Any:
+def machine_block(view: View, width: int) -> Table | None:
     """Speed, learning rate, memory and the like, in as many columns as fit."""
-    from rich.table import Table
-    from rich.text import Text
-
     train = view.train
     if train is None:
         return None
@@ -163,66 +152,58 @@ def machine_block(view: View, width: int) -> Any:
     table = Table.grid(padding=(0, 3))
     for _ in range(n_columns):
         table.add_column(no_wrap=True, min_width=min(22, width))
-    for first in range(0, len(texts), n_columns):
-        table.add_row(*texts[first : first + n_columns])
+    add_rows(table, texts, n_columns)
     return table
 
 
-def dev_block(view: View, width: int) -> Any:
-    """The last result on each dev set, and the best."""
-    from rich.text import Text
+def add_rows(table: Table, cells: list[Text], n_columns: int) -> None:
+    for first in range(0, len(cells), n_columns):
+        table.add_row(*cells[first : first + n_columns])
 
+
+def dev_block(view: View, width: int) -> Text | Table | None:
+    """The last result on each dev set, and the best."""
     several = len(view.dev) > 1
-    if len(view.dev) > LISTED:
+    if len(view.dev) > MAX_LISTED:
         return dev_grid(view, width)
-    rows = [Text.assemble(("dev      ", "dim"), dev_text(each, width - 9, several)) for each in view.dev.values()]
+    rows = [Text.assemble(("dev      ", "dim"), dev_text(last, width - 9, several)) for last in view.dev.values()]
     if view.best is not None:
         rows.append(Text.assemble(("best     ", "green"), dev_text(view.best, width - 9, several)))
     return Text("\n", no_wrap=True, overflow="ellipsis").join(rows) if rows else None
 
 
-def dev_grid(view: View, width: int) -> Any:
+def dev_grid(view: View, width: int) -> Table:
     """The last loss of each of many dev sets, such as those of a many-to-many dataset, in as many columns as fit."""
-    from rich.table import Table
-    from rich.text import Text
-
-    cells = [Text.assemble((f"{name} ", "dim"), formats.loss(each.nll)) for name, each in view.dev.items()]
+    cells = [Text.assemble((f"{name} ", "dim"), formats.loss(last.nll)) for name, last in view.dev.items()]
     widest = max(cell.cell_len for cell in cells)
     n_columns = max(1, (width + 3) // (widest + 3))
     table = Table.grid(padding=(0, 3))
-    for first in range(0, len(cells), n_columns):
-        table.add_row(*cells[first : first + n_columns])
+    add_rows(table, cells, n_columns)
     best = f", best at {formats.count(view.best.step)}" if view.best is not None else ""
-    step = formats.count(max(each.step for each in view.dev.values()))
-    title = Text(f"dev, nll by set at {step}{best}", "dim")
+    step = formats.count(max(last.step for last in view.dev.values()))
     whole = Table.grid()
-    whole.add_row(title)
+    whole.add_row(Text(f"dev, nll by set at {step}{best}", "dim"))
     whole.add_row(table)
     return whole
 
 
-def dev_text(dev: DevRecord, width: int, several: bool) -> "Text":
+def dev_text(dev: DevRecord, width: int, several: bool) -> Text:
     """As many scores of a dev set as fit, the most important first."""
-    from rich.text import Text
-
     named = [(name, formats.score(value)) for name, value in own_scores(dev).items()]
     named += [("nll", formats.loss(dev.nll)), ("at", formats.count(dev.step))]
     named.append(("perplexity", formats.short(dev.perplexity)))
     text = Text(f"{dev.set}   " if several else "")
     for name, value in named:
         if text.cell_len + len(name) + len(value) + 1 <= width:
-            text.append(f"{name} ", "dim")
-            text.append(f"{value}   ")
+            text.append(f"{name} ", "dim").append(f"{value}   ")
     if not several and text.cell_len + len(dev.set) <= width:
         text.append(dev.set, "dim")
     text.rstrip()
     return text
 
 
-def samples_block(view: View, width: int) -> Any:
+def samples_block(view: View, width: int) -> Text | None:
     """Sample translations from the latest evaluation."""
-    from rich.text import Text
-
     if not view.samples or width < 40:
         return None
     rows = []
@@ -238,9 +219,7 @@ def samples_block(view: View, width: int) -> Any:
     return Text("\n").join(rows[:-1])
 
 
-def saved_block(view: View, now: float) -> Any:
-    from rich.text import Text
-
+def saved_block(view: View, now: float) -> Text | None:
     if view.saved is None:
         return None
     ago = formats.duration(now - view.saved.time)

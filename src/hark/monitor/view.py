@@ -1,8 +1,6 @@
 """The state of a run as the panel shows it.
 
 A `View` is immutable, and each record makes a new one, so the thread that draws never sees a partial update.
-
-An exponential moving average.
 """
 
 import math
@@ -11,6 +9,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from hark.train.records import DevRecord, Record, SaveRecord, StartRecord, StopRecord, TrainRecord, TranslationSample
+
+SAMPLES = 2  # shown at once
+RECENT = 20  # records for the estimate of the time left
+DECAY = 0.9  # of the smoothed loss
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,6 @@ class RunningMean:
     @property
     def value(self) -> float:
         return self.total / self.weight if self.weight else math.nan
-
-
-SAMPLES = 2  # shown at once
-RECENT = 20  # records for the estimate of the time left
-DECAY = 0.9  # of the smoothed loss
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ class View:
             case StopRecord():
                 return replace(self, stopped=record)
             case TranslationSample():
-                same = [each for each in self.samples if each.step == record.step]
+                same = [sample for sample in self.samples if sample.step == record.step]
                 return replace(self, samples=(*same, record)[-SAMPLES:])
 
     @property

@@ -10,7 +10,7 @@ from hark.data.batches import Batch
 from hark.errors import HarkError
 from hark.rundir import RunDir
 
-MOST_UNSEEN = 50
+MAX_UNSEEN = 50
 """Steps after which the loop looks, even if there is nothing to log."""
 
 
@@ -32,25 +32,22 @@ class BadSteps:
         self.unseen.append((step, in_a_row, batch))
 
     def is_due(self) -> bool:
-        return len(self.unseen) >= MOST_UNSEEN
+        return len(self.unseen) >= MAX_UNSEEN
 
     def look(self) -> None:
         """Stop if a step since the last look was one too many. Its batch is saved for inspection."""
         counts = stack([count for _, count, _ in self.unseen]).tolist()
         for (step, _, batch), count in zip(self.unseen, counts, strict=True):
             if count >= self.limit:
-                self.stop(step, batch)
+                if self.leads:
+                    self.save(batch)
+                raise DivergedError(
+                    f"{self.run.path}: non-finite loss or gradient {self.limit} times in a row, at step {step}; "
+                    f"its batch is saved in {self.run.offending}; lower train.rate_scale or set train.clip_norm"
+                )
         self.unseen.clear()
 
-    def stop(self, step: int, batch: Batch[Any]) -> None:
-        if self.leads:
-            arrays = {
-                f"{name}.{part}": array
-                for name, stream in batch.streams.items()
-                for part, array in stream.arrays().items()
-            }
-            np.savez(self.run.offending, allow_pickle=False, pairs=batch.pairs, **arrays)
-        raise DivergedError(
-            f"{self.run.path}: non-finite loss or gradient {self.limit} times in a row, at step {step}; its batch is "
-            f"saved in {self.run.offending}; lower train.rate_scale or set train.clip_norm"
-        )
+    def save(self, batch: Batch[Any]) -> None:
+        streams = batch.streams.items()
+        arrays = {f"{name}.{part}": array for name, stream in streams for part, array in stream.arrays().items()}
+        np.savez(self.run.offending, allow_pickle=False, pairs=batch.pairs, **arrays)

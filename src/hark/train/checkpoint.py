@@ -27,12 +27,9 @@ KIND = "hark checkpoint"
 FORMAT = 1
 STATE = "state.json"
 
-Tensors = Mapping[str, Mapping[str, Tensor]]
-"""Tensors by name, by file."""
 
-
-def save(folder: Path, tensors: Tensors, state: Mapping[str, Any]) -> int:
-    """Write a checkpoint atomically, and return its size in bytes."""
+def save(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> int:
+    """Write a checkpoint atomically, with tensors by file and name, and return its size in bytes."""
     try:
         with new_folder(folder, partial(manifest.is_kind, kind=KIND), force=True) as new:
             for name, values in tensors.items():
@@ -48,10 +45,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     try:
         safetensors.torch.save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:  # wraps OSError
-        full = "No space left" in str(error) or "File too large" in str(error)
-        raise OSError(
-            errno.ENOSPC if full else errno.EIO, "no space left on the disk" if full else str(error)
-        ) from error
+        if "No space left" in str(error) or "File too large" in str(error):
+            raise OSError(errno.ENOSPC, "no space left on the disk") from error
+        raise OSError(errno.EIO, str(error)) from error
 
 
 def load(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
@@ -63,10 +59,6 @@ def load(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
 
 def step_of(folder: Path) -> int:
     return int(folder.name.removeprefix("step-"))
-
-
-def folder_of(checkpoints: Path, step: int) -> Path:
-    return checkpoints / f"step-{step}"
 
 
 def list_checkpoints(checkpoints: Path) -> list[Path]:

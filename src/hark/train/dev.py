@@ -23,7 +23,7 @@ def evaluate(job: TrainingJob) -> bool:
     with job.averaged():
         sums = {name: evaluate_set(job, batches) for name, batches in job.dev}
         results = score(job)
-        nll = sum(each.nll for each in sums.values()) / sum(each.tokens for each in sums.values())
+        nll = sum(total.nll for total in sums.values()) / sum(total.tokens for total in sums.values())
         better = progress.best is None or nll < progress.best
         progress.best, progress.since_best = (nll, 0) if better else (progress.best, progress.since_best + 1)
         last = job.config.train.best == "last"
@@ -33,21 +33,23 @@ def evaluate(job: TrainingJob) -> bool:
                 chosen = "the last" if last else "the best on the dev sets"
                 job.bundles.write(job.run.best, weights, f"step {progress.step}, {chosen}", force=True)
     for name, total in sums.items():
+        nll = total.nll / total.tokens
         record = DevRecord(
             step=progress.step,
             set=name,
             loss=total.loss / total.tokens,
-            nll=total.nll / total.tokens,
-            perplexity=math.exp(min(total.nll / total.tokens, 700)),
+            nll=nll,
+            perplexity=math.exp(min(nll, 700)),
             best=better,
             seconds=progress.seconds,
             time=time.time(),
-            scores={name: value for each in results for name, value in each.scores.items()},
+            scores={name: value for scored in results for name, value in scored.scores.items()},
             skipped_pairs=total.skipped_pairs,
         )
         job.record(record)
-    for sample in (sample for each in results for sample in each.samples):
-        job.record(TranslationSample(progress.step, *sample, time=time.time()))
+    for scored in results:
+        for sample in scored.samples:
+            job.record(TranslationSample(progress.step, *sample, time=time.time()))
     job.resume_meter()
     return patience is None or progress.since_best < patience
 

@@ -13,17 +13,8 @@ from hark.bundle import name_of, write_bundle
 from hark.card import default_summary
 from hark.config import Config
 from hark.data.dataset import Dataset
-from hark.data.learning import count_signs
 from hark.errors import HarkError, UserError
-from hark.facts import (
-    Facts,
-    LanguagePair,
-    MakingFacts,
-    ParentModel,
-    TextFacts,
-    VocabularyFacts,
-    VocabularyKind,
-)
+from hark.facts import Facts, LanguagePair, MakingFacts, ParentModel, TextFacts, VocabularyFacts, VocabularyKind
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import vocabulary_files
@@ -46,7 +37,7 @@ class BundleWriter:
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
         tokenizers = vocabulary_files(dataset.tokenizer("source"), dataset.tokenizer("target"))
-        characters, signs = count_signs(dataset)
+        characters, signs = dataset.count_signs()
         kind: VocabularyKind = "pieces" if dataset.has_imported_vocabulary else "sentencepiece"
         tags = dataset.manifest.language_tags
         vocabulary = VocabularyFacts(kind, tags, source_characters=characters, source_signs=signs)
@@ -57,15 +48,9 @@ class BundleWriter:
         return {name: hashlib.sha256(model).hexdigest() for name, model in self.tokenizers.items()}
 
     def write(self, folder: Path, weights: Mapping[str, Tensor], origin: str, force: bool = False) -> None:
+        facts = self.facts(weights, origin)
         try:
-            write_bundle(
-                folder,
-                self.config,
-                lambda path: write_tensors(path, weights),
-                self.tokenizers,
-                self.facts(weights, origin),
-                force,
-            )
+            write_bundle(folder, self.config, lambda path: write_tensors(path, weights), self.tokenizers, facts, force)
         except OSError as error:
             raise HarkError(f"{folder}: cannot be written: {error.strerror}; the previous bundle is intact") from None
 

@@ -1,6 +1,6 @@
 """A training job: all parts of a run, and how they are saved to and resumed from a checkpoint.
 
-A default model size for CPU-only machines, and the memory that training needs there.
+At the end, what a job without a GPU needs: a default model size and an estimate of its memory.
 """
 
 import time
@@ -97,7 +97,12 @@ class TrainingJob:
         self.meter = Meter(processes.device)
         self.bad_steps = BadSteps(run, train.max_bad_steps, processes.leads)
         self.saved_at = self.ticked_at = time.monotonic()
-        self.batches_here = share_batches(train.batches_per_step, processes.world)
+        if train.batches_per_step % processes.world:
+            raise UserError(
+                f"train.batches_per_step: {train.batches_per_step} batches cannot be divided evenly among "
+                f"{processes.world} processes; set a multiple of {processes.world}"
+            )
+        self.batches_here = train.batches_per_step // processes.world
 
     def seed_dropout(self, batch: Batch[Any]) -> None:
         """Seed dropout from the batch index: there is no state to save, and the number of processes does not matter."""
@@ -153,9 +158,6 @@ class TrainingJob:
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """Swap the moving average in for the weights, if the run keeps one: it is what the bundle will hold."""
-        if self.average is None:
-            yield
-            return
         self.swap_average()
         try:
             yield
@@ -164,7 +166,8 @@ class TrainingJob:
 
     @torch.no_grad()
     def swap_average(self) -> None:
-        assert self.average is not None
+        if self.average is None:
+            return
         for weight, mean in zip(self.model.parameters(), self.average.weights, strict=True):
             held = weight.clone()
             weight.copy_(mean)
@@ -190,7 +193,7 @@ class TrainingJob:
         }
         if self.processes.leads:
             checkpoints = self.run.checkpoints
-            size = checkpoint.save(checkpoint.folder_of(checkpoints, self.progress.step), tensors, state)
+            size = checkpoint.save(checkpoints / f"step-{self.progress.step}", tensors, state)
             checkpoint.prune(checkpoints, self.config.train.keep_last)
             self.record(SaveRecord(self.progress.step, time.monotonic() - began, size, time.time()))
         self.processes.wait()
@@ -236,16 +239,6 @@ class TrainingJob:
         """Pass a record to the observer, on the leading process only."""
         if self.processes.leads:
             self.observe(record)
-
-
-def share_batches(batches_per_step: int, world: int) -> int:
-    """The number of batches per step for each process."""
-    if batches_per_step % world:
-        raise UserError(
-            f"train.batches_per_step: {batches_per_step} batches cannot be divided evenly among {world} processes; "
-            f"set a multiple of {world}"
-        )
-    return batches_per_step // world
 
 
 SMALL: Mapping[str, Any] = {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 128, "d_ff": 512, "n_heads": 4}

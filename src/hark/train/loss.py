@@ -38,9 +38,7 @@ class Objective(nn.Module):
         kernels."""
         super().__init__()
         self.model = model
-        self.smoothing = smoothing
-        self.longest = longest
-        self.pad = pad
+        self.smoothing, self.longest, self.pad = smoothing, longest, pad
         self.refresh = kernels.fuse(model) if fused else None
 
     @property

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar, get_type_hints
 
 from hark.errors import HarkError, UserError
@@ -57,26 +56,22 @@ class MetricsWriter:
             ) from None
 
     def close(self) -> None:
-        if self.file >= 0:
-            os.close(self.file)
-            self.file = -1
+        os.close(self.file)
 
     def __enter__(self) -> "MetricsWriter":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def to_json(record: Record | TranslationSample) -> dict[str, Any]:
     """Convert a record to JSON values. NaN and infinity, which JSON does not have, become null."""
-    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    kind = {} if isinstance(record, TranslationSample) else {"kind": record.kind}
+    values = kind | vars(record)
     if isinstance(record, DevRecord):
         values["scores"] = {name: finite_or_none(value) for name, value in record.scores.items()}
-    kind = {} if isinstance(record, TranslationSample) else {"kind": record.kind}
-    return kind | {name: finite_or_none(value) for name, value in values.items()}
+    return {name: finite_or_none(value) for name, value in values.items()}
 
 
 def finite_or_none(value: Any) -> Any:
@@ -93,20 +88,20 @@ class History:
 
     @cached_property
     def train(self) -> tuple[TrainRecord, ...]:
-        return tuple(each for each in self.records if isinstance(each, TrainRecord))
+        return tuple(record for record in self.records if isinstance(record, TrainRecord))
 
     @cached_property
     def dev(self) -> tuple[DevRecord, ...]:
-        return tuple(each for each in self.records if isinstance(each, DevRecord))
+        return tuple(record for record in self.records if isinstance(record, DevRecord))
 
     @cached_property
     def saves(self) -> tuple[SaveRecord, ...]:
-        return tuple(each for each in self.records if isinstance(each, SaveRecord))
+        return tuple(record for record in self.records if isinstance(record, SaveRecord))
 
     @cached_property
     def start(self) -> StartRecord | None:
         """The latest start or resume."""
-        return next((each for each in reversed(self.records) if isinstance(each, StartRecord)), None)
+        return next((record for record in reversed(self.records) if isinstance(record, StartRecord)), None)
 
     @property
     def last(self) -> TrainRecord | None:
@@ -114,19 +109,19 @@ class History:
 
     @cached_property
     def best(self) -> DevRecord | None:
-        return next((each for each in reversed(self.dev) if each.best), None)
+        return next((record for record in reversed(self.dev) if record.best), None)
 
     @property
     def stopped(self) -> StopRecord | None:
         """The stop record, or None if the run is active or was killed."""
-        ends = (each for each in reversed(self.records) if isinstance(each, StopRecord | StartRecord))
+        ends = (record for record in reversed(self.records) if isinstance(record, StopRecord | StartRecord))
         last = next(ends, None)
         return last if isinstance(last, StopRecord) else None
 
     @property
     def step(self) -> int:
         """The last recorded step."""
-        return max((each.step for each in self.records), default=0)
+        return max((record.step for record in self.records), default=0)
 
     @property
     def steps(self) -> int | None:
@@ -136,7 +131,7 @@ class History:
     @property
     def time(self) -> float | None:
         """When the last record was written."""
-        return max((each.time for each in self.records), default=None)
+        return max((record.time for record in self.records), default=None)
 
 
 def read_metrics(path: Path) -> History:
@@ -144,7 +139,7 @@ def read_metrics(path: Path) -> History:
     kept: list[Record] = []
     unreadable = 0
     for values in read_objects(path):
-        record = None if values is None else read_record(values)
+        record = read_record(values)
         unreadable += record is None
         if isinstance(record, StartRecord):
             kept = valid_records(kept, record)
@@ -155,17 +150,17 @@ def read_metrics(path: Path) -> History:
 
 def valid_records(records: Iterable[Record], start: StartRecord) -> list[Record]:
     """The records that are still valid after a run restarts, or resumes from a checkpoint."""
-    return [each for each in records if isinstance(start, ResumeRecord) and each.step <= start.step]
+    return [record for record in records if isinstance(start, ResumeRecord) and record.step <= start.step]
 
 
 def drop_repeats(records: list[Record]) -> list[Record]:
     """Keep the last record of each step: a run killed between saving and evaluating a step evaluates it again."""
     last: dict[tuple[object, ...], int] = {}
-    for index, each in enumerate(records):
-        if isinstance(each, TrainRecord | DevRecord | SaveRecord):
-            last[each.kind, each.step, each.set if isinstance(each, DevRecord) else ""] = index
+    for index, record in enumerate(records):
+        if isinstance(record, TrainRecord | DevRecord | SaveRecord):
+            last[record.kind, record.step, record.set if isinstance(record, DevRecord) else ""] = index
         else:
-            last[each.kind, index] = index
+            last[record.kind, index] = index
     return [records[index] for index in sorted(last.values())]
 
 
@@ -180,7 +175,7 @@ def read_samples(path: Path) -> tuple[TranslationSample, ...]:
         except (KeyError, TypeError):
             continue
         if kept and sample.step < next(reversed(kept.values())).step:  # the run resumed from an earlier step
-            kept = {key: each for key, each in kept.items() if each.step < sample.step}
+            kept = {key: earlier for key, earlier in kept.items() if earlier.step < sample.step}
         kept[sample.step, sample.source] = sample
     return tuple(kept.values())
 
@@ -207,13 +202,10 @@ def read_object(line: bytes) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def read_record(values: Mapping[str, Any]) -> Record | None:
-    """Return a record, or None if this version does not know its kind or its fields."""
-    kind = values.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        return None
+def read_record(values: Mapping[str, Any] | None) -> Record | None:
+    """Return a record, or None if there is none or this version does not know its kind or its fields."""
     try:
-        return build_record(KINDS[kind], values)
+        return build_record(KINDS[values["kind"]], values) if values is not None else None
     except (KeyError, TypeError):
         return None
 
@@ -221,22 +213,14 @@ def read_record(values: Mapping[str, Any]) -> Record | None:
 AnyRecord = TypeVar("AnyRecord", bound=Record | TranslationSample)
 
 
-def build_record(record: type[AnyRecord], values: Mapping[str, Any]) -> AnyRecord:
+def build_record(kind: type[AnyRecord], values: Mapping[str, Any]) -> AnyRecord:
     """Build a record from JSON values. A missing key or a wrong type raises; unknown keys are ignored."""
-    known = FIELDS[record]
-    return record(**{name: known[name](value) for name, value in values.items() if name in known})
+    readers = READERS_OF[kind]
+    return kind(**{name: readers[name](value) for name, value in values.items() if name in readers})
 
 
 def read_float(value: Any) -> float:
     return math.nan if value is None else as_type(float, float(value) if type(value) is int else value)
-
-
-def read_optional(value: Any) -> float | None:
-    return None if value is None else read_float(value)
-
-
-def read_scores(value: Any) -> dict[str, float]:
-    return {name: read_float(each) for name, each in as_type(dict, value).items()}
 
 
 AnyType = TypeVar("AnyType")
@@ -253,18 +237,18 @@ READERS: dict[Any, Callable[[Any], Any]] = {
     str: partial(as_type, str),
     bool: partial(as_type, bool),
     float: read_float,
-    float | None: read_optional,
-    Mapping[str, float]: read_scores,
+    float | None: lambda value: None if value is None else read_float(value),
+    Mapping[str, float]: lambda value: {name: read_float(score) for name, score in as_type(dict, value).items()},
     StopReason: partial(as_type, str),
 }
 
 
-def readers_of(record: type[Record | TranslationSample]) -> dict[str, Callable[[Any], Any]]:
-    hints = get_type_hints(record)
-    return {each.name: READERS[hints[each.name]] for each in fields(record)}
+def readers_of(kind: type[Record | TranslationSample]) -> dict[str, Callable[[Any], Any]]:
+    hints = get_type_hints(kind)
+    return {entry.name: READERS[hints[entry.name]] for entry in fields(kind)}
 
 
 # Computed once: a long run has many records of few kinds.
-FIELDS: dict[type, dict[str, Callable[[Any], Any]]] = {
-    each: readers_of(each) for each in (*KINDS.values(), TranslationSample)
+READERS_OF: dict[type, dict[str, Callable[[Any], Any]]] = {
+    kind: readers_of(kind) for kind in (*KINDS.values(), TranslationSample)
 }

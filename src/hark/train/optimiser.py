@@ -1,10 +1,4 @@
-"""The optimiser: Adam, optionally with Muon for the matrices inside layers; and a moving average of the weights.
-
-Adam (paper, 5.3) by PyTorch's fused kernel.
-
-`torch.optim` calls the same kernel, but first imports PyTorch's compiler, which takes a second and a half. A test
-checks that both give the same updates.
-"""
+"""The optimiser: Adam (paper, 5.3), optionally with Muon for the matrices inside layers; and a moving average."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +11,11 @@ from hark.train.muon import Muon
 
 
 class Adam:
-    """Updates weights of one type on one device. There may be none, if Muon updates all of them."""
+    """Updates weights of one type on one device by PyTorch's fused kernel; none of them, if Muon updates all.
+
+    `torch.optim` calls the same kernel, but first imports PyTorch's compiler, which takes a second and a half. A test
+    checks that both give the same updates.
+    """
 
     def __init__(self, weights: Sequence[nn.Parameter], config: TrainConfig) -> None:
         self.weights = weights
@@ -76,8 +74,8 @@ def build_optimiser(model: Transformer, config: TrainConfig) -> "Optimiser":
 def inner_matrices(model: Transformer) -> list[nn.Parameter]:
     """The weight matrices of the linear layers. Muon does not suit embeddings, whose rows are independent vectors."""
     stacks = (model.encoder, model.decoder)
-    linear = [each for stack in stacks for each in stack.modules() if isinstance(each, nn.Linear)]
-    return [weight for each in linear for weight in each.parameters() if weight.ndim == 2]
+    linear = [module for stack in stacks for module in stack.modules() if isinstance(module, nn.Linear)]
+    return [weight for module in linear for weight in module.parameters() if weight.ndim == 2]
 
 
 class Optimiser:
@@ -87,10 +85,8 @@ class Optimiser:
     def __init__(self, weights: list[nn.Parameter], config: TrainConfig, matrices: Sequence[nn.Parameter] = ()) -> None:
         self.weights = weights
         self.clip_norm = config.clip_norm
-        by_muon = {id(each) for each in matrices}
-        others = [each for each in weights if id(each) not in by_muon]
-        self.adam = Adam(others, config)
         self.muon = Muon(matrices)
+        self.adam = Adam([weight for weight in weights if weight not in self.muon.momentum], config)
         self.bad_in_a_row = torch.zeros((), device=weights[0].device)
         self.skipped = torch.zeros((), device=weights[0].device)
 
@@ -133,8 +129,7 @@ class MovingAverage:
     """An exponential moving average of the weights. The decay starts low, so that the initial weights are forgotten."""
 
     def __init__(self, weights: list[nn.Parameter], decay: float) -> None:
-        self.decay = decay
-        self.sources = weights
+        self.decay, self.sources = decay, weights
         self.weights = [weight.detach().clone() for weight in weights]
 
     @torch.no_grad()

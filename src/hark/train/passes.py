@@ -3,8 +3,6 @@
 Either PyTorch launches each kernel, compiled where that pays off; or, on one GPU, the passes are captured once as a
 CUDA graph and replayed, which works because packed batches always have the same shape. The host then launches one graph
 instead of two thousand kernels, and nothing has to be compiled first (docs/speed.md).
-
-Sums of loss and token counts between two records. Loss sums stay on the device, so that nothing waits for it.
 """
 
 import time
@@ -22,7 +20,7 @@ from hark.train.processes import Processes, Replicas
 
 
 class Meter:
-    """Sums since the last record: losses with their token counts on the device, other token counts on the host."""
+    """Sums since the last record. Losses and their token counts stay on the device, so that nothing waits for it."""
 
     def __init__(self, device: torch.device) -> None:
         # Loss, NLL, and the number of target tokens that these two cover.
@@ -88,7 +86,7 @@ class EagerPasses:
     def __call__(self, batch: Streams, scale: float, last: bool) -> tuple[Tensor, Tensor]:
         with self.replicas.step(last):
             with autocast(self.config, self.device):
-                loss, nll = self.replicas(batch)
+                loss, nll = self.replicas.module(batch)
             (loss * scale).backward()
         return loss.detach(), nll
 

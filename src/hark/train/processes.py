@@ -8,11 +8,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import nn
 
 from hark.config import Parallel
 from hark.errors import UserError
-from hark.train.loss import Streams
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,9 @@ class Processes:
 @contextmanager
 def join(device: str) -> Iterator[Processes]:
     """Join the process group if torchrun started this process."""
-    world, rank, local = (int(os.environ.get(name, default)) for name, default in ENVIRONMENT)
+    world, rank, local = (
+        int(os.environ.get(name, default)) for name, default in (("WORLD_SIZE", 1), ("RANK", 0), ("LOCAL_RANK", 0))
+    )
     chosen = choose_device(device, local)
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
@@ -71,12 +72,8 @@ def rendezvous_store() -> Any:
     store, _, _ = next(iter(dist.rendezvous("env://")))  # type: ignore[attr-defined]
     if os.environ.get("LOCAL_WORLD_SIZE") != os.environ["WORLD_SIZE"]:
         return store
-    return dist.PrefixStore(  # type: ignore[attr-defined]
-        "start-" + os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store
-    )
-
-
-ENVIRONMENT = (("WORLD_SIZE", "1"), ("RANK", "0"), ("LOCAL_RANK", "0"))
+    prefix = "start-" + os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return dist.PrefixStore(prefix, store)  # type: ignore[attr-defined]
 
 
 def choose_device(name: str, local: int) -> torch.device:
@@ -108,9 +105,6 @@ class Replicas:
         elif self.world > 1:
             ids = [processes.device] if processes.device.type == "cuda" else None
             self.module = nn.parallel.DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
-
-    def __call__(self, batch: Streams) -> tuple[Tensor, Tensor]:
-        return self.module(batch)
 
     @contextmanager
     def step(self, last: bool) -> Iterator[None]:

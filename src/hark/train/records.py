@@ -107,5 +107,5 @@ class TranslationSample:
 
 Record = StartRecord | ResumeRecord | TrainRecord | DevRecord | SaveRecord | StopRecord
 KINDS: dict[str, type[Record]] = {
-    each.kind: each for each in (StartRecord, ResumeRecord, TrainRecord, DevRecord, SaveRecord, StopRecord)
+    record.kind: record for record in (StartRecord, ResumeRecord, TrainRecord, DevRecord, SaveRecord, StopRecord)
 }

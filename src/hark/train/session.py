@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from pathlib import Path
 from typing import Protocol
 
 from hark.config import Config
@@ -58,9 +59,9 @@ def run_training(
             sys.stderr.writelines(f"{line}\n" for line in notes)
             sys.stderr.flush()
         signals = stack.enter_context(Signals())
-        records = Records(stack)
+        records = Records(run, stack)
         if processes.leads:
-            records.open(config, run, observe)
+            records.open(config, observe)
         signals.notify = records.log
         job = build_job(config, run, dataset, processes, signals, records.write, scorers, build)
         stack.callback(job.stream.close)
@@ -97,40 +98,27 @@ def unsaved_message(run: RunDir) -> str:
     return f"not saved; resume from step {step_of(saved[-1])} with hark train --resume {run.path}"
 
 
-class RunFiles(ExitStack):
-    """Writes records to metrics.jsonl and samples to samples.jsonl, which is created with the first sample."""
-
-    def __init__(self, run: RunDir) -> None:
-        super().__init__()
-        self.run, self.metrics = run, self.enter_context(MetricsWriter(run.metrics))
-        self.samples: MetricsWriter | None = None
-
-    def write(self, record: Record | TranslationSample) -> None:
-        if not isinstance(record, TranslationSample):
-            self.metrics.write(record)
-            return
-        if self.samples is None:
-            self.samples = self.enter_context(MetricsWriter(self.run.samples))
-        self.samples.write(record)
-
-
 class Records:
-    """Passes each record to the files of the run and to its observer."""
+    """Passes each record to the observer and to metrics.jsonl or samples.jsonl, which are created when needed."""
 
-    def __init__(self, stack: ExitStack) -> None:
-        self.stack = stack
-        self.files: RunFiles | None = None
+    def __init__(self, run: RunDir, stack: ExitStack) -> None:
+        self.run, self.stack = run, stack
+        self.writers: dict[Path, MetricsWriter] = {}
         self.observer: Observer | None = None
 
-    def open(self, config: Config, run: RunDir, observe: Observe | None) -> None:
-        """Open the files and the observer. Only the leading process does this."""
-        history = read_metrics(run.metrics) if run.metrics.exists() else None
-        self.files = self.stack.enter_context(RunFiles(run))
-        self.observer = self.stack.enter_context(observe(config, run, history)) if observe else None
+    def open(self, config: Config, observe: Observe | None) -> None:
+        """Open the metrics and the observer. Only the leading process does this, and only it writes records."""
+        history = read_metrics(self.run.metrics) if self.run.metrics.exists() else None
+        self.writer(self.run.metrics)
+        self.observer = self.stack.enter_context(observe(config, self.run, history)) if observe else None
+
+    def writer(self, path: Path) -> MetricsWriter:
+        if path not in self.writers:
+            self.writers[path] = self.stack.enter_context(MetricsWriter(path))
+        return self.writers[path]
 
     def write(self, record: Record | TranslationSample) -> None:
-        if self.files is not None:
-            self.files.write(record)
+        self.writer(self.run.samples if isinstance(record, TranslationSample) else self.run.metrics).write(record)
         if self.observer is not None:
             self.observer.update(record)
 

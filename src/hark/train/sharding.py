@@ -2,7 +2,7 @@
 processes."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeGuard
 
 import torch
@@ -69,13 +69,10 @@ def fill_optimiser(model: Transformer, optimiser: Optimiser, values: Mapping[str
 
 
 def gather_average(model: Transformer, average: MovingAverage) -> dict[str, Tensor]:
-    return {name: gather(weight) for name, weight in zip(names(model), average.weights, strict=True)}
+    named = zip(model.named_parameters(), average.weights, strict=True)
+    return {name: gather(mean) for (name, _), mean in named}
 
 
 def fill_average(model: Transformer, average: MovingAverage, values: Mapping[str, Tensor]) -> None:
-    for name, weight in zip(names(model), average.weights, strict=True):
-        fill(weight, values[name])
-
-
-def names(model: Transformer) -> Sequence[str]:
-    return [name for name, _ in model.named_parameters()]
+    for (name, _), mean in zip(model.named_parameters(), average.weights, strict=True):
+        fill(mean, values[name])

@@ -6,12 +6,12 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE = 2.0
-"""Seconds before a run that should quit at once is forced to. A single torch operation can take a minute on a CPU, and
+GRACE_SECONDS = 2.0
+"""Before a run that should quit at once is forced to. A single torch operation can take a minute on a CPU, and
 Python runs no signal handler until it returns."""
 
 
@@ -38,9 +38,9 @@ class Signals:
         os.set_blocking(self.writer, False)
         self.previous_fd = signal.set_wakeup_fd(self.writer, warn_on_full_buffer=False)
         threading.Thread(target=self.watch, args=(reader,), daemon=True).start()
-        for each in SIGNALS:
-            if signal.getsignal(each) is not signal.SIG_IGN:  # as SIGHUP is under nohup
-                self.previous[each] = signal.signal(each, self.handle)
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as SIGHUP is under nohup
+                self.previous[number] = signal.signal(number, self.handle)
         return self
 
     def handle(self, number: int, frame: FrameType | None) -> None:
@@ -61,16 +61,14 @@ class Signals:
             count += 1
             if count == 1 and self.worth_saving:
                 self.notify("stopping: finishing and saving this step; a second signal quits at once without saving")
-            elif not self.exited.wait(GRACE):
+            elif not self.exited.wait(GRACE_SECONDS):
                 quit_now(number)
         os.close(reader)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.exited.set()
-        for each, handler in self.previous.items():
-            signal.signal(each, handler)
+        for number, handler in self.previous.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(self.previous_fd)
         os.close(self.writer)
 

@@ -93,7 +93,7 @@ def run_config(run: RunDir, overrides: Sequence[str], allowed: Sequence[str]) ->
     """Return the settings of a run with overrides applied; each changed setting must be in `allowed`."""
     if not run.exists:
         raise UserError(f"{run.path}: not a run: {run.config.name} is missing")
-    known = [each.key for each in configfile.explain(Config())]
+    known = [setting.key for setting in configfile.explain(Config())]
     for name in allowed:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.5)
@@ -150,8 +150,7 @@ def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
 def begin(job: TrainingJob, resumed: bool) -> None:
     """Check that the largest batch fits in memory, load the last checkpoint if there is one, and log the start."""
     batch_seconds = job.check_memory()
-    if resumed and checkpoint.list_checkpoints(job.run.checkpoints):
+    saved = resumed and bool(checkpoint.list_checkpoints(job.run.checkpoints))
+    if saved:
         job.resume(checkpoint.latest(job.run.checkpoints))
-        job.log_start(ResumeRecord, batch_seconds)
-    else:
-        job.log_start(StartRecord, batch_seconds)
+    job.log_start(ResumeRecord if saved else StartRecord, batch_seconds)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
-from hark.data.learning import count_signs
 from hark.data.prepare import prepare
 from hark.facts import SIGNS, VocabularyFacts
 from tests.data.material import pairs, write
@@ -18,7 +17,7 @@ def test_counts_match_the_text(tmp_path: Path) -> None:
         clean=CleanConfig(language=1.0),
     )
     dataset = prepare(Config(data=data), tmp_path / "dataset", processes=1).dataset
-    characters, signs = count_signs(dataset)
+    characters, signs = dataset.count_signs()
     tokenizer = dataset.tokenizer("source")
     texts = []
     for shard in dataset.shards("train"):
