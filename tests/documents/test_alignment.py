@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from benchmarks.document_alignment import CONDITIONS, count, make_document
 
 from hark.documents import alignment
 from hark.documents.alignment import (
@@ -15,6 +14,7 @@ from hark.documents.alignment import (
     pair_corrected,
     pair_documents,
 )
+from tests.documents.made_documents import CONDITIONS, count, make_document
 from tests.documents.plain import Lines
 
 WORDS = [f"{first}{second}" for first in "bdfgklmnprstvz" for second in ("alo", "emir", "ipu", "orent", "usk", "aedi")]
@@ -72,7 +72,7 @@ def test_paragraphs_are_not_joined() -> None:
 
 
 def test_a_long_text_is_aligned_within_a_band_around_sure_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment, "BAND", 5)
+    monkeypatch.setattr(alignment, "MAX_SHIFT", 5)
     chance = random.Random(2)
     original = sentences(150, chance)
     target = [*sentences(60, chance), *map(foreign, original)]  # far from the diagonal

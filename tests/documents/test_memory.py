@@ -11,8 +11,15 @@ import pytest
 from hark.data.compression import ByteStream
 from hark.data.tmx import MissingPairError, parse_tmx
 from hark.documents import memory as memory_file
-from hark.documents import memory as similar_texts
-from hark.documents.memory import SIMILAR, FuzzyMatch, Memory, SimilarTexts, add_to_memory, carry_links, open_memory
+from hark.documents.memory import (
+    MIN_SIMILARITY,
+    FuzzyMatch,
+    Memory,
+    SimilarTexts,
+    add_to_memory,
+    carry_links,
+    open_memory,
+)
 from hark.documents.tmx import TranslationUnit, add_units, new_tmx
 from hark.errors import UserError
 from hark.translate.align import Link, word_spans
@@ -145,7 +152,7 @@ def sentences(number: int, chance: random.Random) -> list[str]:
 
 def best(text: str, texts: list[str]) -> float:
     found = max(fuzz.ratio(text, each) for each in texts) / 100
-    return found if found >= SIMILAR else 0.0
+    return found if found >= MIN_SIMILARITY else 0.0
 
 
 def test_the_same_is_found_as_by_comparing_all() -> None:
@@ -177,8 +184,8 @@ def test_short_texts_and_texts_without_spaces(text: str, other: str) -> None:
 
 
 def test_words_that_are_everywhere_do_not_hide_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similar_texts, "POSTINGS", 20)
-    monkeypatch.setattr(similar_texts, "CANDIDATES", 3)
+    monkeypatch.setattr(memory_file, "MAX_POSTINGS", 20)
+    monkeypatch.setattr(memory_file, "MAX_CANDIDATES", 3)
     texts = [f"the letter of the day is number {number} again" for number in range(200)]
     index = SimilarTexts([*texts, "the letter of the day is unusual again"])
     found = index.find("the letter of this day is unusual again")

@@ -1,28 +1,22 @@
 """Paragraphs of formatted runs are divided into texts and written with their translations."""
 
-from dataclasses import dataclass
-
 from hark.documents.document import SegmentTranslation
 from hark.documents.markup import MAX_TAGS
-from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphText, TextRun, Wrap, emit, pair_halves
+from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphText, TextFormat, TextRun, Wrap, emit, pair_halves
 from hark.translate.align import Link
 from tests.documents.office import backwards, shout
 
 
-@dataclass(frozen=True)
-class Style:
-    name: str
-
-    def write(self, text: str) -> str:
-        return f"[{self.name}:{text}]" if text else ""
+def style(name: str) -> TextFormat:
+    return TextFormat((name,), f"[{name}:", "]")
 
 
 def plain(text: str) -> TextRun:
-    return TextRun(text, Style("p"))
+    return TextRun(text, style("p"))
 
 
 def bold(text: str) -> TextRun:
-    return TextRun(text, Style("b"))
+    return TextRun(text, style("b"))
 
 
 def half(key: str, opens: bool) -> Half:

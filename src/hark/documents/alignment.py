@@ -1,35 +1,32 @@
-"""Sentence alignment of two versions of a text: by length (Gale and Church 1993) and by words that they share.
+"""Pairs of sentences from a document and its translation.
 
-The words of a sentence are compared with those of the model's translation of the other one, as Bleualign does (Sennrich
+Sentences are aligned by length (Gale and Church 1993) and by the words that they share, rare ones counting more. The
+words of a sentence are compared with those of the model's translation of the other one, as Bleualign does (Sennrich
 and Volk 2010). Without translations, names and numbers that are the same in both languages still help.
-
-Pairs of sentences from two versions of a document: the original and its translation.
-
-Words that the sentences of two texts have in common, rare ones counting more.
 """
 
 import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from hark.documents.document import Document
 from hark.documents.tmx import TranslationUnit
 from hark.text.sentences import split_sentences
 
-STEM = 5
+STEM_LETTERS = 5
 """Letters of a word that are compared: endings differ."""
-COMMON = 200
+MAX_OCCURRENCES = 200
 """Maximum sentences of a text in which a word may occur to be compared; in short texts, none is so common."""
-ANCHOR, CLEAR = 0.4, 2.0
+MIN_ANCHOR_SHARE, MIN_ANCHOR_LEAD = 0.4, 2.0
 """Minimum share of words in sentences that are surely translations, and how many times more it is than in others."""
-LEAST, FULL = 1.0, 60.0
+MIN_WEIGHT, FULL_WEIGHT = 1.0, 60.0
 """Least weight of a sentence, and the weight from which it counts fully: a fragment of a few words says little."""
-FEW = 200
+MIN_TOTAL = 200
 """Sentences of a text in which it is possible to tell rare words from common ones."""
 _WORD = re.compile(r"\w+")
 
@@ -41,10 +38,11 @@ class SharedWords:
         """Both texts in one language, as sentences."""
         bags = [_stems(text) for text in source], [_stems(text) for text in target]
         occurrences = Counter(word for bag in (*bags[0], *bags[1]) for word in bag)
-        total = max(FEW, len(source) + len(target))
+        total = max(MIN_TOTAL, len(source) + len(target))
         weights = {word: math.log(total / count) ** 2 for word, count in occurrences.items()}
         self._weights = tuple(
-            [max(LEAST, sum(weights[word] * times for word, times in bag.items())) for bag in side] for side in bags
+            [max(MIN_WEIGHT, sum(weights[word] * times for word, times in bag.items())) for bag in side]
+            for side in bags
         )
         places: dict[str, list[int]] = {}
         for number, bag in enumerate(bags[1]):
@@ -55,7 +53,7 @@ class SharedWords:
             row: dict[int, float] = {}
             for word, times in bag.items():
                 found = places.get(word, ())
-                if len(found) <= COMMON:
+                if len(found) <= MAX_OCCURRENCES:
                     for number in found:
                         row[number] = row.get(number, 0.0) + weights[word] * min(times, bags[1][number][word])
             self._shared.append(row)
@@ -73,7 +71,7 @@ class SharedWords:
                 columns[column] += weight
         sides = (rows, self._weights[0], start), (columns, self._weights[1], target_start)
         return [
-            (min(1.0, each / weights[first + place]), min(1.0, weights[first + place] / FULL))
+            (min(1.0, each / weights[first + place]), min(1.0, weights[first + place] / FULL_WEIGHT))
             for shared_weights, weights, first in sides
             for place, each in enumerate(shared_weights)
         ]
@@ -94,13 +92,17 @@ class SharedWords:
             for column in self._shared[row]
         )
         ranked = sorted(found, reverse=True)[:2]
-        if not ranked or ranked[0][0] < ANCHOR or (len(ranked) > 1 and ranked[0][0] < CLEAR * ranked[1][0]):
+        if (
+            not ranked
+            or ranked[0][0] < MIN_ANCHOR_SHARE
+            or (len(ranked) > 1 and ranked[0][0] < MIN_ANCHOR_LEAD * ranked[1][0])
+        ):
             return None
         return ranked[0]
 
 
 def _stems(text: str) -> Counter[str]:
-    return Counter(word[:STEM] if word.isalpha() else word for word in _WORD.findall(text.casefold()))
+    return Counter(word[:STEM_LETTERS] if word.isalpha() else word for word in _WORD.findall(text.casefold()))
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -132,20 +134,20 @@ PRIORS = {
 for three."""
 VARIANCE = 6.8
 """Variance of the number of characters of a translation per character of its source (Gale and Church)."""
-SHORT = 1_000
-"""Characters of a text too short to tell how much longer its translations are."""
-WEIGHT, NEUTRAL, NEUTRAL_SAME = 12.0, 0.3, 0.1
+SMOOTHING_CHARS = 1_000
+"""Characters added to both texts: short ones do not tell how much longer translations are."""
+WORDS_WEIGHT, NEUTRAL_SHARE, NEUTRAL_SHARE_UNTRANSLATED = 12.0, 0.3, 0.1
 """How much shared words count, and the share of words that speaks neither for nor against a pair: of translations, and
-of words that are the same in both languages. Tuned on newstest2013 with benchmarks/document_alignment.py."""
-POOR = 0.1
+of words that are the same in both languages. Tuned on newstest2013."""
+MIN_SHARE = 0.1
 """The share of translated words that a pair has at least, nearly always."""
-PARAGRAPHS = 3.0
+PARAGRAPH_COST = 3.0
 """Cost of a paragraph that ends in only one of the texts, or inside a pair."""
-BAND = 60
+MAX_SHIFT = 60
 """Sentences around the expected place of a translation that are considered."""
-LOW = 0.8
+LOW_SCORE = 0.8
 """Score below which a pair is marked as low. Tuned on newstest2013."""
-NEAR = 3
+MAX_DETOUR = 3
 """Sentences around the best alignment in which others compete with it."""
 _Shape = tuple[int, int, int, int]
 """The row and column where a bead ends, and how many of each it takes."""
@@ -154,8 +156,6 @@ _COSTS = {shape: -math.log(prior) for shape, prior in PRIORS.items()}
 
 @dataclass(frozen=True)
 class TextSentence:
-    """A sentence of a text."""
-
     text: str
     ends_paragraph: bool = False
 
@@ -172,7 +172,7 @@ class Bead:
 
     @property
     def low(self) -> bool:
-        return self.score < LOW
+        return self.score < LOW_SCORE
 
 
 class Aligner:
@@ -187,15 +187,13 @@ class Aligner:
     ) -> None:
         """`translations` are those of the source sentences; `lexical=False` aligns by length alone."""
         self._source, self._target = source, target
-        self._lengths = _sums([len(each.text) for each in source]), _sums([len(each.text) for each in target])
-        self._ends = _sums([each.ends_paragraph for each in source]), _sums([each.ends_paragraph for each in target])
-        self._ratio = (self._lengths[1][-1] + SHORT) / (self._lengths[0][-1] + SHORT)
-        self._words: SharedWords | None = None
+        self._lengths = _sums(len(each.text) for each in source), _sums(len(each.text) for each in target)
+        self._ends = _sums(each.ends_paragraph for each in source), _sums(each.ends_paragraph for each in target)
+        self._ratio = (self._lengths[1][-1] + SMOOTHING_CHARS) / (self._lengths[0][-1] + SMOOTHING_CHARS)
         self._translated = translations is not None
-        self._neutral = NEUTRAL if self._translated else NEUTRAL_SAME
-        if lexical:
-            words = translations if translations is not None else [each.text for each in source]
-            self._words = SharedWords(words, [each.text for each in target])
+        self._neutral = NEUTRAL_SHARE if self._translated else NEUTRAL_SHARE_UNTRANSLATED
+        words = [each.text for each in source] if translations is None else translations
+        self._words = SharedWords(words, [each.text for each in target]) if lexical else None
 
     def align(self) -> list[Bead]:
         """Find the cheapest way to divide both texts into beads, within a band around likely translations."""
@@ -209,12 +207,12 @@ class Aligner:
                     here[0] = 0.0
                     continue
                 found, shape = math.inf, (0, 0)
-                for each in _COSTS:
-                    before = best[row - each[0]].get(column - each[1]) if each[0] <= row else None
+                for down, right in _COSTS:
+                    before = best[row - down].get(column - right) if down <= row else None
                     if before is not None:
-                        cost = before + self._cost(row, column, *each)
+                        cost = before + self._cost(row, column, down, right)
                         if cost < found:
-                            found, shape = cost, each
+                            found, shape = cost, (down, right)
                 if found < math.inf:
                     here[column], steps[row][column] = found, shape
         path = list(self._trace(steps, rows, columns))[::-1]
@@ -233,8 +231,8 @@ class Aligner:
         """The probability of each bead of the best alignment among all alignments near it (forward-backward)."""
         near = [[len(self._target), 0] for _ in range(len(self._source) + 1)]
         for row, column, down, right in [(0, 0, 0, 0), *path]:
-            for each in range(row - down, row + 1):
-                near[each] = [min(near[each][0], column - right), max(near[each][1], column)]
+            for place in range(row - down, row + 1):
+                near[place] = [min(near[place][0], column - right), max(near[place][1], column)]
         edges = {
             (row, column): [
                 ((row - down, column - right), self._cost(row, column, down, right))
@@ -242,7 +240,7 @@ class Aligner:
                 if down <= row and right <= column
             ]
             for row, (low, high) in enumerate(near)
-            for column in range(max(0, low - NEAR), min(len(self._target), high + NEAR) + 1)
+            for column in range(max(0, low - MAX_DETOUR), min(len(self._target), high + MAX_DETOUR) + 1)
         }
         forward, backward = {(0, 0): 0.0}, {(len(self._source), len(self._target)): 0.0}
         for cell, incoming in edges.items():
@@ -265,8 +263,8 @@ class Aligner:
     def _columns(self, row: int) -> range:
         """The columns that are considered in a row: around the line between anchors."""
         following = self._expected[min(row + 1, len(self._source))]  # so that the bands of two rows overlap
-        low = max(0, self._expected[row] - BAND)
-        return range(low, min(len(self._target), following + BAND) + 1)
+        low = max(0, self._expected[row] - MAX_SHIFT)
+        return range(low, min(len(self._target), following + MAX_SHIFT) + 1)
 
     @cached_property
     def _expected(self) -> list[int]:
@@ -281,13 +279,13 @@ class Aligner:
 
     def _cost(self, row: int, column: int, down: int, right: int) -> float:
         cost = _COSTS[down, right]
-        cost += PARAGRAPHS * self._broken_paragraphs(row, column, down, right)
+        cost += PARAGRAPH_COST * self._broken_paragraphs(row, column, down, right)
         if not down or not right:
             return cost
         cost += self._length_cost(row, column, down, right)
         if self._words is not None:
             coverage = self._coverage(row, column, down, right)
-            cost -= WEIGHT * sum((share - self._neutral) * weight for share, weight in coverage)
+            cost -= WORDS_WEIGHT * sum((share - self._neutral) * weight for share, weight in coverage)
         return cost
 
     def _coverage(self, row: int, column: int, down: int, right: int) -> list[tuple[float, float]]:
@@ -320,7 +318,7 @@ class Aligner:
         if self._words is not None:
             coverage = self._coverage(row, column, down, right)
             mean = sum(share for share, _ in coverage) / len(coverage)
-            evidence += 2 * WEIGHT * (mean - (POOR if self._translated else 0.0))
+            evidence += 2 * WORDS_WEIGHT * (mean - (MIN_SHARE if self._translated else 0.0))
         return round(min(probability, 1 / (1 + math.exp(-max(-30.0, min(30.0, evidence))))), 3)
 
 
@@ -330,12 +328,9 @@ def _log_sum(numbers: Sequence[float]) -> float:
     return most + math.log(sum(math.exp(each - most) for each in numbers))
 
 
-def _sums(numbers: Sequence[int]) -> list[int]:
+def _sums(numbers: Iterable[int]) -> list[int]:
     """The sum of the first n numbers, for every n."""
-    sums = [0]
-    for each in numbers:
-        sums.append(sums[-1] + each)
-    return sums
+    return list(accumulate(numbers, initial=0))
 
 
 @dataclass(frozen=True)
@@ -359,7 +354,6 @@ class PairedDocuments:
 def pair_documents(
     source: Document, target: Document, languages: tuple[str, str], evidence: Evidence
 ) -> PairedDocuments:
-    """Align the sentences of two documents."""
     sides = [read_sentences(each, language) for each, language in zip((source, target), languages, strict=True)]
     beads = align_sentences(sides[0], sides[1], evidence)
     units = [

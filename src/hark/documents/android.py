@@ -10,9 +10,8 @@ from hark.documents.encoding import DecodedText
 from hark.documents.markup_tokens import pair_up, tokenise
 from hark.documents.messages import EncodedMessage, Message, is_identifier
 from hark.documents.placing import InlineTree
-from hark.documents.splicing import Splice, SplicedDocument
-from hark.documents.xml_document import XmlElements
-from hark.documents.xml_inline import attributes
+from hark.documents.splicing import SplicedDocument
+from hark.documents.xml_elements import XmlElements, attributes
 
 _LISTS = frozenset(("plurals", "string-array", "array"))
 _PLACEHOLDER = "xliff:g"
@@ -32,20 +31,16 @@ def is_android(text: str) -> bool:
 
 
 def read_resources(file: DecodedText) -> Document:
-    """Read a file of resources."""
     text = file.text
-    parts: list[str | Splice] = []
-    end = 0
+    messages: list[tuple[int, EncodedMessage]] = []
     for start, stop in _find_values(XmlElements.of(text)):
         message = _read_value(text[start:stop])
-        if message is not None and message.message.translatable and not is_identifier(message.text):
-            parts += [text[end:start], message]
-            end = stop
-    return SplicedDocument(file, [*parts, text[end:]], "xml")
+        if message is not None and not is_identifier(message.text):
+            messages.append((start, message))
+    return SplicedDocument.of_messages(file, messages, "xml")
 
 
 def _find_values(elements: XmlElements) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the contents that are translated."""
     root = next(
         (n for n, token in enumerate(elements.tokens) if token.name == "resources" and token.kind == "open"), None
     )

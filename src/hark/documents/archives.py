@@ -55,7 +55,6 @@ class Archive:
         return name in self._by_name
 
     def read(self, name: str) -> bytes:
-        """Inflate a member."""
         member = self._by_name.get(name)
         if member is None:
             raise DocumentError(f"not a valid {self._kind} file: it has no {name}")
@@ -80,29 +79,23 @@ class Archive:
         if not changed:
             return self._content
         output, directory = bytearray(), bytearray()
-        offsets: dict[str, int] = {}
-        entries: dict[str, tuple[int, int, int, int, bytes]] = {}
+        written: dict[str, tuple[int, tuple[int, ...]]] = {}  # where each member is, and its fields
         for member in sorted(self._members, key=lambda each: each.header_offset):
             name = member.filename
-            flags, crc, size, data = member.flag_bits & ~_DESCRIPTOR, member.CRC, member.file_size, self._stored(member)
+            crc, size, data = member.CRC, member.file_size, self._stored(member)
             if name in changed:
                 content = changed[name]
                 crc, size, data = zlib.crc32(content), len(content), content
                 if member.compress_type == ZIP_DEFLATED:
                     deflating = zlib.compressobj(wbits=-zlib.MAX_WBITS)
                     data = deflating.compress(content) + deflating.flush()
-            offsets[name] = len(output)
-            entries[name] = flags, crc, len(data), size, self._raw_name(member)
+            fields = _fields(member, crc, len(data), size)
+            written[name] = len(output), fields
             extra = _without_zip64(self._local_extra(member))
-            output += _LOCAL.pack(
-                b"PK\x03\x04",
-                min(member.extract_version, 20),
-                *_fields(member, entries[name]),
-                len(extra),
-            )
-            output += entries[name][4] + extra + data
+            output += _LOCAL.pack(b"PK\x03\x04", min(member.extract_version, 20), *fields, len(extra))
+            output += _name_bytes(member) + extra + data
         for member in self._members:
-            name = member.filename
+            offset, fields = written[member.filename]
             extra = _without_zip64(member.extra)
             directory += _CENTRAL.pack(
                 b"PK\x01\x02",
@@ -110,15 +103,15 @@ class Archive:
                 member.create_system,
                 min(member.extract_version, 20),
                 member.reserved,
-                *_fields(member, entries[name]),
+                *fields,
                 len(extra),
                 len(member.comment),
                 0,
                 member.internal_attr,
                 member.external_attr,
-                offsets[name],
+                offset,
             )
-            directory += entries[name][4] + extra + member.comment
+            directory += _name_bytes(member) + extra + member.comment
         count = len(self._members)
         end = _END.pack(b"PK\x05\x06", 0, 0, count, count, len(directory), len(output), len(self._comment))
         return bytes(output + directory + end + self._comment)
@@ -138,7 +131,7 @@ class Archive:
         start: int = member.header_offset + _LOCAL.size + name_size + extra_size
         if start + member.compress_size > len(self._content):
             raise DocumentError(f"damaged {self._kind} file: it ends within {name}")
-        if self._raw_name(member) != _name_bytes(member):
+        if self._content[start - extra_size - name_size : start - extra_size] != _name_bytes(member):
             raise DocumentError(f"unsafe {self._kind} file: {name} has two names")
         return start
 
@@ -168,30 +161,21 @@ class Archive:
         end = self._starts[member.filename]
         return self._content[end - size : end]
 
-    def _raw_name(self, member: ZipInfo) -> bytes:
-        start = member.header_offset + _LOCAL.size
-        return self._content[start : start + _LOCAL.unpack_from(self._content, member.header_offset)[-2]]
-
 
 class ArchiveDocument:
     """A document in an archive, some of whose members are documents themselves."""
 
     def __init__(self, archive: Archive, parts: Mapping[str, Document]) -> None:
         self._archive, self._parts = archive, parts
-        self._segments = tuple(segment for part in parts.values() for segment in part.segments)
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return self._segments
+        self.segments: Sequence[Segment] = tuple(segment for part in parts.values() for segment in part.segments)
 
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
         """Return the archive with the translations in its members; as it was if nothing was translated.
 
         Otherwise members also get the language and direction of the target.
         """
-        if all(new.text == old.text for new, old in zip(translations, self._segments, strict=True)):
-            return self._archive.write({})
-        return self._archive.write(dict(self._written(translations)))
+        same = all(new.text == old.text for new, old in zip(translations, self.segments, strict=True))
+        return self._archive.write({} if same else dict(self._written(translations)))
 
     def _written(self, translations: Sequence[SegmentTranslation]) -> Iterator[tuple[str, bytes]]:
         end = 0
@@ -200,13 +184,12 @@ class ArchiveDocument:
             yield name, part.write(translations[start:end])
 
 
-def _fields(member: ZipInfo, entry: tuple[int, int, int, int, bytes]) -> Iterator[int]:
+def _fields(member: ZipInfo, crc: int, compressed: int, size: int) -> tuple[int, ...]:
     """The fields that local headers and the directory share."""
-    flags, crc, compressed, size, name = entry
     year, month, day, hour, minute, second = member.date_time
-    yield from (flags, member.compress_type)
-    yield from (hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day)
-    yield from (crc, compressed, size, len(name))
+    time, date = hour << 11 | minute << 5 | second // 2, (year - 1980) << 9 | month << 5 | day
+    flags = member.flag_bits & ~_DESCRIPTOR
+    return flags, member.compress_type, time, date, crc, compressed, size, len(_name_bytes(member))
 
 
 def _name_bytes(member: ZipInfo) -> bytes:

@@ -16,19 +16,14 @@ _NOT_TEXT = re.compile(r"\{[^{}]*\\(?:p[1-9]|[kK][fo]?\d)")
 _LEAD = re.compile(r"(?:\{[^{}]*\}|\s)*")
 _NEWLINE = re.compile(r"\\N")
 _SPACE = re.compile(r"[ \t]*(?:\\[Nn])+[ \t]*|\\h")
-
-_BRACES = str.maketrans("{}", "()")
+_BRACES = {ord("{"): "(", ord("}"): ")"}
+"""What is in braces is not shown."""
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     """Read the dialogue of an ASS or SSA file."""
     file = decode(content)
-    return SubtitleDocument(file, list(_cues(file.text)), r"\N", _escape)
-
-
-def _escape(text: str) -> str:
-    """What is in braces is not shown."""
-    return text.translate(_BRACES)
+    return SubtitleDocument(file, list(_cues(file.text)), r"\N", _BRACES)
 
 
 def _cues(text: str) -> Iterator[Cue]:

@@ -4,16 +4,17 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.messages import EncodedMessage, is_identifier, read_message
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import SplicedDocument
 
 DELIMITERS = ",;\t|"
-SAMPLE = 200
+SAMPLE_ROWS = 200
 """Rows from which the delimiter, the header and the columns of text are found out."""
-SHORT = 40
+MAX_NAME_CHARS = 40
 """Maximum characters of a column's name."""
 _SEPARATOR = re.compile(r"sep=(.)(?:\r\n|\r|\n)", re.IGNORECASE)
 """The first line by which Excel learns the delimiter."""
@@ -41,7 +42,6 @@ def read_csv(content: bytes, options: ReadingOptions) -> Document:
 
 
 def read_tsv(content: bytes, options: ReadingOptions) -> Document:
-    """Read TSV."""
     return _read(content, options, "\t")
 
 
@@ -53,18 +53,14 @@ def _read(content: bytes, options: ReadingOptions, delimiters: str) -> Document:
     rows = list(read_rows(file.text[start:], delimiter))
     chosen, header = _choose(rows, options.columns)
     quotes = delimiter != "\t" or any(cell.quoted for row in rows for cell in row)
-    parts: list[str | Splice] = [file.text[:start]]
+    messages: list[tuple[int, EncodedMessage]] = []
     for number, row in enumerate(rows):
         for column, cell in enumerate(row):
-            wanted = column in chosen and not (header and number == 0)
-            message = read_message(cell.value) if wanted else None
-            parts.append(
-                EncodedMessage(cell.raw, message, partial(_encode, cell.quoted, delimiter, quotes))
-                if message and message.translatable
-                else cell.raw
-            )
-            parts.append(cell.after)
-    return SplicedDocument(file, parts)
+            if column in chosen and not (header and number == 0):
+                encode = partial(_encode, cell.quoted, delimiter, quotes)
+                messages.append((start, EncodedMessage(cell.raw, read_message(cell.value), encode)))
+            start += len(cell.raw) + len(cell.after)
+    return SplicedDocument.of_messages(file, messages)
 
 
 def _encode(quoted: bool, delimiter: str, quotes: bool, value: str) -> str:
@@ -99,7 +95,7 @@ def _find_delimiter(text: str, delimiters: str) -> str:
     """The delimiter that splits most rows into the same number of cells."""
 
     def fitness(delimiter: str) -> tuple[float, int]:
-        counts = [len(row) for row, _ in zip(read_rows(text[: SAMPLE * 500], delimiter), range(SAMPLE), strict=False)]
+        counts = [len(row) for row in islice(read_rows(text[: SAMPLE_ROWS * 500], delimiter), SAMPLE_ROWS)]
         widest = max(set(counts), key=counts.count, default=1)
         return (counts.count(widest) / len(counts) if widest > 1 else 0.0), widest
 
@@ -110,10 +106,11 @@ def _choose(rows: Sequence[Sequence[Cell]], columns: Sequence[str]) -> tuple[Col
     """The columns to translate, and whether the first row is a header."""
     width = max(map(len, rows), default=0)
     names = [cell.value.strip() for cell in rows[0]] if rows else []
-    bodies = [[row[column].value for row in rows[1 : SAMPLE + 1] if column < len(row)] for column in range(width)]
+    bodies = [[row[column].value for row in rows[1 : SAMPLE_ROWS + 1] if column < len(row)] for column in range(width)]
     filled = [[cell for cell in body if cell.strip()] for body in bodies]
     language = [bool(body) and 2 * sum(not is_identifier(cell) for cell in body) >= len(body) for body in filled]
-    named = len(set(names)) == len(names) and all(0 < len(name) <= SHORT and name[-1] not in ".!?" for name in names)
+    named = all(0 < len(name) <= MAX_NAME_CHARS and name[-1] not in ".!?" for name in names)
+    named = named and len(set(names)) == len(names)
     named = named and not any(name.replace(".", "").replace(",", "").isdigit() for name in names) and len(rows) > 1
     header = named and (not all(language) or all(" " not in name for name in names))
     if columns:

@@ -1,7 +1,4 @@
-"""What the reader of a file format returns: the texts to translate, and how to write the file with translations.
-
-What became of a segment: its translation, where it came from, and warnings.
-"""
+"""A file that was read: the texts to translate, what became of them, and how to write the file with translations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,8 +82,6 @@ SegmentKey = tuple[str, bool]
 
 @dataclass(frozen=True)
 class SegmentOutcome:
-    """The translation of a segment."""
-
     text: str
     links: tuple[Link, ...] = ()
     origin: Origin = "model"
@@ -115,12 +110,7 @@ class SegmentOutcome:
     def from_json(cls, row: dict[str, Any]) -> Self:
         return cls(
             row["text"],
-            tuple(_link(*each) for each in row["links"]),
+            tuple(Link((a, b), (c, d), weight) for a, b, c, d, weight in row["links"]),
             row["origin"],
             tuple(Reason(flag, detail) for flag, detail in row["reasons"]),
         )
-
-
-def _link(*numbers: float) -> Link:
-    start, end, target_start, target_end = map(int, numbers[:4])
-    return Link((start, end), (target_start, target_end), numbers[4])

@@ -4,18 +4,17 @@ from collections.abc import Iterator
 from html import escape
 
 from hark.documents.document import ReadingOptions
-from hark.documents.ooxml import PREFIXES, PlainFormat, RunNames, run_format, split_text
-from hark.documents.paragraph_piece import Item, Kept, ParagraphText, TextRun
-from hark.documents.xml_document import AttributeText, EditableText, FixedText, find_attribute
+from hark.documents.ooxml import PREFIXES, RunNames, run_format, split_text
+from hark.documents.paragraph_piece import Item, Kept, ParagraphText, plain_text
+from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlScheme, find_attribute
 from hark.documents.xml_nodes import Node, Source
 from hark.text.language_names import is_right_to_left, with_region
 
 
-class DrawingScheme:
+class DrawingScheme(XmlScheme):
     """Paragraphs of DrawingML: slides, text in shapes, charts and diagrams."""
 
     prefixes = PREFIXES
-    skipped = frozenset[str]()
     names = RunNames("a:rPr", "t", frozenset(("lang", "altLang", "dirty", "err", "noProof", "smtClean", "bmk")))
 
     def __init__(self, options: ReadingOptions, prompts: bool = True) -> None:
@@ -27,7 +26,6 @@ class DrawingScheme:
         self.blocks = frozenset(blocks)
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
-        """The paragraphs and chart labels of a block."""
         if block.name == "p:sp" and any(each.name == "p:ph" for each in block.walk()):
             return
         for each in block.walk():
@@ -39,7 +37,7 @@ class DrawingScheme:
             elif each.name in self.blocks and each.name.endswith("cNvPr"):
                 yield AttributeText(each, "descr", source)
             elif each.name == "c:v":
-                yield ParagraphText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
+                yield plain_text(each)
 
     def _read(self, paragraph: Node, source: Source) -> ParagraphText:
         items: list[Item] = []
@@ -57,9 +55,7 @@ class DrawingScheme:
                         items += split_text(text.text, form)
                 case "a:br":
                     items.append(Kept(source.text(each.start, each.end), line_break=True))
-                case "a:fld":
-                    items.append(Kept(source.text(each.start, each.end), placeholder=True))
-                case _:  # formulas
+                case _:  # fields and formulas
                     items.append(Kept(source.text(each.start, each.end), placeholder=True))
         return ParagraphText(start, end, items)
 

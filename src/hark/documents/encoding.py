@@ -15,7 +15,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-SAMPLE = 1 << 16
+SAMPLE_BYTES = 1 << 16
 """Bytes from which the encoding is guessed."""
 COMMON = (
     "cp1252", "cp1251", "cp932", "gb18030", "cp949", "big5", "cp1250", "iso8859_2", "koi8_r", "euc_jp", "cp1253",
@@ -39,6 +39,10 @@ class DecodedText:
     text: str
     encoding: str
     bom: bytes = b""
+
+    @property
+    def newline(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\r" if "\n" not in self.text else "\n"
 
     def encode(self, text: str, unencodable: Unencodable = "utf-8") -> bytes:
         """Encode another text as this one was encoded."""
@@ -85,14 +89,14 @@ def _try(content: bytes, encoding: str) -> str | None:
 
 
 def _guess(content: bytes) -> DecodedText:
-    for encoding in ("utf-16-le", "utf-16-be") if b"\0" in content[:SAMPLE] else ():
+    for encoding in ("utf-16-le", "utf-16-be") if b"\0" in content[:SAMPLE_BYTES] else ():
         text = _try(content, encoding)
         if text is not None and sum(character.isascii() for character in text[:1000]) > len(text[:1000]) / 2:
             return DecodedText(text, encoding)
     require("charset_normalizer", "documents", "a file that is not UTF-8")
     import charset_normalizer
 
-    guesses = charset_normalizer.from_bytes(content[:SAMPLE], cp_isolation=list(COMMON))
+    guesses = charset_normalizer.from_bytes(content[:SAMPLE_BYTES], cp_isolation=list(COMMON))
     # Short texts fit many encodings; among equals, the most common one is right most often.
     ranked = sorted(
         (round(10 * guess.chaos), -round(5 * guess.coherence), COMMON.index(encoding))

@@ -14,9 +14,8 @@ from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import MarkupRules
-from hark.documents.ooxml import PlainFormat
-from hark.documents.paragraph_piece import ParagraphText, TextRun
-from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument
+from hark.documents.paragraph_piece import plain_text
+from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, XmlScheme
 from hark.documents.xml_nodes import Node, Source, find_nodes
 
 _PREFIXES = {
@@ -30,7 +29,6 @@ _CHAPTER, _CONTENTS = ("application/xhtml+xml", "text/html"), "application/x-dtb
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
-    """Read an EPUB file."""
     archive = Archive(content, "EPUB")
     package = _find_package(archive)
     chapters, contents = _list_members(archive, package)
@@ -82,18 +80,16 @@ def _encrypted(archive: Archive) -> set[str]:
     return {unquote(node.attributes.get("URI", "")) for node in nodes}
 
 
-class BookScheme:
+class BookScheme(XmlScheme):
     """The package document: title, description and the like."""
 
     prefixes = _PREFIXES
     blocks = frozenset(("dc:title", "dc:description", "dc:subject", "dc:language", "opf:reference"))
-    skipped = frozenset[str]()
 
     def __init__(self, target: str) -> None:
         self._target = target
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
-        """The text of a property."""
         match block.name:
             case "dc:language":
                 new = escape(self._target, quote=False) if self._target else None
@@ -103,21 +99,17 @@ class BookScheme:
             case "dc:description":
                 yield EscapedHtml(block)
             case _:
-                yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
+                yield plain_text(block)
 
 
-class ContentsScheme:
+class ContentsScheme(XmlScheme):
     """The table of contents for readers of EPUB 2."""
 
     prefixes = _PREFIXES
     blocks = frozenset(("ncx:docTitle", "ncx:navLabel"))
-    skipped = frozenset[str]()
 
     def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
-        """The label of an entry."""
-        for each in block.elements:
-            if each.name == "ncx:text":
-                yield ParagraphText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
+        return (plain_text(each) for each in block.elements if each.name == "ncx:text")
 
 
 class EscapedHtml:
@@ -127,10 +119,9 @@ class EscapedHtml:
         self.start, self.end = node.inner_start, node.inner_end
         self._markup = Markup(node.text, MarkupRules())
         pairs = zip(self._markup.texts, self._markup.tagged, strict=True)
-        self.segments = tuple(Segment(text, tagged) for text, tagged in pairs)
+        self.segments: Sequence[Segment] = tuple(Segment(text, tagged) for text, tagged in pairs)
 
     def fill(self, translations: Sequence[SegmentTranslation]) -> str | None:
-        """The description translated; None if nothing changes."""
         if [each.text for each in translations] == [each.text for each in self.segments]:
             return None
         return escape(self._markup.join([(each.text, each.links) for each in translations]), quote=False)

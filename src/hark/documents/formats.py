@@ -1,66 +1,53 @@
 """The file formats that can be translated, by the suffix of a file's name."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import PurePath
 
 from hark.documents.document import Document, DocumentError, ReadingOptions
 
-FORMATS = {
-    ".txt": "plain text",
-    ".text": "plain text",
-    ".html": "HTML",
-    ".htm": "HTML",
-    ".xhtml": "XHTML",
-    ".xht": "XHTML",
-    ".md": "Markdown",
-    ".markdown": "Markdown",
-    ".srt": "SubRip subtitles",
-    ".vtt": "WebVTT subtitles",
-    ".ass": "ASS subtitles",
-    ".ssa": "SSA subtitles",
-    ".docx": "Word",
-    ".docm": "Word",
-    ".dotx": "Word",
-    ".dotm": "Word",
-    ".pptx": "PowerPoint",
-    ".pptm": "PowerPoint",
-    ".potx": "PowerPoint",
-    ".ppsx": "PowerPoint",
-    ".xlsx": "Excel",
-    ".xlsm": "Excel",
-    ".xltx": "Excel",
-    ".odt": "OpenDocument text",
-    ".ott": "OpenDocument text",
-    ".ods": "OpenDocument spreadsheet",
-    ".ots": "OpenDocument spreadsheet",
-    ".odp": "OpenDocument presentation",
-    ".otp": "OpenDocument presentation",
-    ".epub": "EPUB",
-    ".pdf": "PDF",
-    ".po": "gettext messages",
-    ".pot": "gettext template",
-    ".csv": "CSV",
-    ".tsv": "TSV",
-    ".json": "JSON",
-    ".jsonl": "JSON lines",
-    ".arb": "Flutter messages",
-    ".xlf": "XLIFF",
-    ".xliff": "XLIFF",
-    ".tmx": "TMX",
-    ".xml": "XML",
-    ".properties": "Java properties",
-    ".strings": "Apple strings",
-    ".stringsdict": "Apple plurals",
-    ".yaml": "YAML",
-    ".yml": "YAML",
-    ".toml": "TOML",
-    ".rst": "reStructuredText",
-    ".ts": "Qt messages",
-    ".svg": "SVG",
-    ".fodt": "flat OpenDocument text",
-    ".fods": "flat OpenDocument spreadsheet",
-    ".fodp": "flat OpenDocument presentation",
+_READERS = {
+    ".txt .text": ("plain text", "txt.read"),
+    ".html .htm": ("HTML", "markup_document.read"),
+    ".xhtml .xht": ("XHTML", "markup_document.read"),
+    ".md .markdown": ("Markdown", "markdown.read"),
+    ".srt": ("SubRip subtitles", "srt.read"),
+    ".vtt": ("WebVTT subtitles", "srt.read"),
+    ".ass": ("ASS subtitles", "ass.read"),
+    ".ssa": ("SSA subtitles", "ass.read"),
+    ".docx .docm .dotx .dotm": ("Word", "docx.read"),
+    ".pptx .pptm .potx .ppsx": ("PowerPoint", "pptx.read"),
+    ".xlsx .xlsm .xltx": ("Excel", "xlsx.read"),
+    ".odt .ott": ("OpenDocument text", "odf.read"),
+    ".ods .ots": ("OpenDocument spreadsheet", "odf.read"),
+    ".odp .otp": ("OpenDocument presentation", "odf.read"),
+    ".epub": ("EPUB", "epub.read"),
+    ".pdf": ("PDF", "pdf.read"),
+    ".po": ("gettext messages", "po.read"),
+    ".pot": ("gettext template", "po.read"),
+    ".csv": ("CSV", "csv.read_csv"),
+    ".tsv": ("TSV", "csv.read_tsv"),
+    ".json": ("JSON", "json.read"),
+    ".jsonl": ("JSON lines", "json.read"),
+    ".arb": ("Flutter messages", "json.read"),
+    ".xlf .xliff": ("XLIFF", "xliff.read"),
+    ".tmx": ("TMX", "tmx.read"),
+    ".xml": ("XML", "xml.read"),
+    ".properties": ("Java properties", "properties.read"),
+    ".strings": ("Apple strings", "strings.read"),
+    ".stringsdict": ("Apple plurals", "stringsdict.read"),
+    ".yaml .yml": ("YAML", "yaml.read"),
+    ".toml": ("TOML", "toml.read"),
+    ".rst": ("reStructuredText", "rst.read"),
+    ".ts": ("Qt messages", "qt.read"),
+    ".svg": ("SVG", "xml.read_svg"),
+    ".fodt": ("flat OpenDocument text", "odf.read_flat"),
+    ".fods": ("flat OpenDocument spreadsheet", "odf.read_flat"),
+    ".fodp": ("flat OpenDocument presentation", "odf.read_flat"),
 }
+"""For the suffixes of each format its name, and the function of this package that reads it."""
+_BY_SUFFIX = {suffix: found for suffixes, found in _READERS.items() for suffix in suffixes.split()}
+FORMATS = {suffix: name for suffix, (name, _) in _BY_SUFFIX.items()}
 """The suffixes, with the name of each format."""
 SAVE_AS = {
     **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wpd", ".wps"), ".docx"),
@@ -98,117 +85,11 @@ def read_document(
 
 def find_reader(name: str) -> Reader:
     """The function that reads files with this name; its module is imported only now."""
-    match find_suffix(name):
-        case ".txt" | ".text":
-            from hark.documents import txt
-
-            return txt.read
-        case ".html" | ".htm" | ".xhtml" | ".xht":
-            from hark.documents import markup_document as html
-
-            return html.read
-        case ".md" | ".markdown":
-            from hark.documents import markdown
-
-            return markdown.read
-        case ".srt" | ".vtt":
-            from hark.documents import srt
-
-            return srt.read
-        case ".ass" | ".ssa":
-            from hark.documents import ass
-
-            return ass.read
-        case ".docx" | ".docm" | ".dotx" | ".dotm":
-            from hark.documents import docx
-
-            return docx.read
-        case ".pptx" | ".pptm" | ".potx" | ".ppsx":
-            from hark.documents import pptx
-
-            return pptx.read
-        case ".xlsx" | ".xlsm" | ".xltx":
-            from hark.documents import xlsx
-
-            return xlsx.read
-        case ".odt" | ".ott" | ".ods" | ".ots" | ".odp" | ".otp":
-            from hark.documents import odf
-
-            return odf.read
-        case ".epub":
-            from hark.documents import epub
-
-            return epub.read
-        case ".pdf":
-            from hark.documents import pdf
-
-            return pdf.read
-        case ".po" | ".pot":
-            from hark.documents import po
-
-            return po.read
-        case ".csv":
-            from hark.documents import csv
-
-            return csv.read_csv
-        case ".tsv":
-            from hark.documents import csv
-
-            return csv.read_tsv
-        case ".json" | ".jsonl" | ".arb":
-            from hark.documents import json
-
-            return json.read
-        case ".xlf" | ".xliff":
-            from hark.documents import xliff
-
-            return xliff.read
-        case ".tmx":
-            from hark.documents import tmx
-
-            return tmx.read
-        case ".xml":
-            from hark.documents import xml
-
-            return xml.read
-        case ".properties":
-            from hark.documents import properties
-
-            return properties.read
-        case ".strings":
-            from hark.documents import strings
-
-            return strings.read
-        case ".stringsdict":
-            from hark.documents import stringsdict
-
-            return stringsdict.read
-        case ".yaml" | ".yml":
-            from hark.documents import yaml
-
-            return yaml.read
-        case ".toml":
-            from hark.documents import toml
-
-            return toml.read
-        case ".rst":
-            from hark.documents import rst
-
-            return rst.read
-        case ".ts":
-            from hark.documents import qt
-
-            return qt.read
-        case ".svg":
-            from hark.documents import xml
-
-            return xml.read_svg
-        case ".fodt" | ".fods" | ".fodp":
-            from hark.documents import odf
-
-            return odf.read_flat
-    known = ", ".join(FORMATS)
-    way_out = find_way_out(name) or f"supported are {known}"
+    if suffix := find_suffix(name):
+        module, _, function = _BY_SUFFIX[suffix][1].partition(".")
+        reader: Reader = getattr(import_module(f"hark.documents.{module}"), function)
+        return reader
+    way_out = find_way_out(name) or f"supported are {', '.join(FORMATS)}"
     raise DocumentError(f"{name}: files of this type cannot be translated; {way_out}")
 
 

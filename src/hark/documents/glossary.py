@@ -13,7 +13,7 @@ from hark.text.terms import Terms, is_inflected
 from hark.userfiles import read_bytes
 
 Entries = tuple[tuple[str, str], ...]
-LONGEST_TERM = 1_024
+MAX_TERM_CHARS = 1_024
 """Maximum characters of a term."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _WORD = re.compile(r"\w+")
@@ -48,8 +48,8 @@ def check_terms(entries: Entries) -> None:
     seen: set[str] = set()
     for number, (term, translation) in enumerate(entries, start=1):
         for each in (term, translation):
-            if not each.strip() or len(each) > LONGEST_TERM or _CONTROL.search(each):
-                raise GlossaryError(f"entry {number}: a term must have 1 to {LONGEST_TERM:,} printable characters")
+            if not each.strip() or len(each) > MAX_TERM_CHARS or _CONTROL.search(each):
+                raise GlossaryError(f"entry {number}: a term must have 1 to {MAX_TERM_CHARS:,} printable characters")
         if term in seen:
             raise GlossaryError(f"entry {number}: the source term is there twice")
         seen.add(term)
@@ -94,7 +94,7 @@ _DETERMINERS = {
     r"[ts]uas?|[ts]eus?|aquel[ae]s?",
 }
 """Words whose form depends on the gender of the noun after them."""
-_BEFORE = 3
+_MAX_WORDS_BEFORE = 3
 """Words before a term among which its article is: adjectives may be between."""
 
 
@@ -143,7 +143,7 @@ def count_terms(terms: Terms, texts: Iterable[tuple[str, str]], language: str = 
 def _has_before(text: str, determiner: re.Pattern[str]) -> bool:
     """Whether an article or the like is among the last words of a text."""
     clause = re.split(r"[^\w\s'’-]", text)[-1]
-    return any(map(determiner.fullmatch, clause.split()[-_BEFORE:]))
+    return any(map(determiner.fullmatch, clause.split()[-_MAX_WORDS_BEFORE:]))
 
 
 def _find(text: str, term: str) -> Iterator[int]:

@@ -1,38 +1,27 @@
-"""JSON: the strings at the chosen paths, or all but identifiers; layout and escapes stay byte for byte.
-
-Finds the strings of a JSON file with their paths, without building the values, whose layout would be lost.
-"""
+"""JSON: the strings at the chosen paths, or all but identifiers; layout and escapes stay byte for byte."""
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.key_paths import KeyPaths
 from hark.documents.messages import EncodedMessage, read_message
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import SplicedDocument
 from hark.text.rewrite import Span
 
 MAX_DEPTH = 500
+_WIDE_ESCAPE = re.compile(r"\\u(?!00[0-7])")
 _TOKEN = re.compile(
     r'[ \t\r\n]*(?:(?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*+")|(?P<sign>[{}\[\]:,])|'
     r"(?P<other>-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null)|(?P<end>\Z))"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class JsonString:
-    """A string value: its span with the quotes, and the keys and indexes that lead to it."""
-
-    span: Span
-    path: tuple[str | int, ...]
-
-
-def find_strings(text: str) -> Iterator[JsonString]:
-    """Yield the string values of a JSON file, or of one with a value on each line."""
+def _find_strings(text: str) -> Iterator[tuple[Span, tuple[str | int, ...]]]:
+    """Yield the spans of string values, with the keys and indexes that lead to them. Each line may be a value."""
     stack: list[str | int] = []  # the key or the index at each depth
     opened: list[str] = []
     expected = "value"
@@ -54,7 +43,7 @@ def find_strings(text: str) -> Iterator[JsonString]:
             expected = "value"
         elif (raw is not None or found["other"] is not None) and expected in ("value", "value or end"):
             if raw is not None:
-                yield JsonString(found.span("string"), tuple(stack))
+                yield found.span("string"), tuple(stack)
             expected = "comma" if opened else "value"
         elif sign in ("{", "[") and expected in ("value", "value or end"):
             if len(opened) >= MAX_DEPTH:
@@ -82,28 +71,21 @@ def _error(text: str, at: int) -> DocumentError:
     return DocumentError(f"line {text.count(chr(10), 0, at) + 1} is not valid JSON")
 
 
-_WIDE_ESCAPE = re.compile(r"\\u(?!00[0-7])")
-
-
 def read(content: bytes, options: ReadingOptions) -> Document:
     """Read JSON, JSON lines, and messages of Flutter (ARB)."""
     file = decode(content)
     text = file.text
     paths = KeyPaths(options.paths)
     escaped = bool(_WIDE_ESCAPE.search(text)) and text.isascii()
-    parts: list[str | Splice] = []
-    end = 0
-    for found in find_strings(text):
-        raw = text[slice(*found.span)]
+    messages: list[tuple[int, EncodedMessage]] = []
+    for span, path in _find_strings(text):
+        raw = text[slice(*span)]
         value = json.loads(raw)
-        if not paths.takes(found.path, value):
-            continue
-        message = read_message(value)
-        if message.translatable and not re.search("[\ud800-\udfff]", value):
-            parts += [text[end : found.span[0]], EncodedMessage(raw, message, partial(_encode, raw, escaped))]
-            end = found.span[1]
+        if paths.takes(path, value) and not re.search("[\ud800-\udfff]", value):
+            message = EncodedMessage(raw, read_message(value), partial(_encode, raw, escaped))
+            messages.append((span[0], message))
     paths.check()
-    return SplicedDocument(file, [*parts, text[end:]])
+    return SplicedDocument.of_messages(file, messages)
 
 
 def _encode(like: str, ascii_only: bool, value: str) -> str:

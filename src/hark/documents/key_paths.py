@@ -25,7 +25,6 @@ class KeyPaths:
         self._used: set[int] = set()
 
     def takes(self, path: Sequence[str | int], value: str) -> bool:
-        """Whether a string is translated."""
         if self._patterns:
             written = write_path(path)
             chosen = {number for number, pattern in enumerate(self._patterns) if pattern.fullmatch(written)}

@@ -9,7 +9,7 @@ from hark.documents.encoding import decode
 from hark.documents.markdown_inline import InlineText, label_key, read_inline
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import BLOCKS, MarkupRules
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import ONE_LINE, LineWrap, Splice, SplicedDocument
 from hark.translate.align import Link
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
@@ -29,6 +29,7 @@ _CELL = re.compile(r"(?:\\.|`+[^`]*`+|[^|\\`]|[\\`])+")
 _HTML_BLOCKS = "|".join((*sorted(BLOCKS), *["iframe", "script", "style", "svg", "video", "audio", "picture", "source"]))
 _HTML = re.compile(rf"</?(?:{_HTML_BLOCKS})(?=[\s/>]|$)|<!--|<\?|<![A-Z]", re.IGNORECASE)
 _LONG_HTML = re.compile(r"<(script|pre|style|textarea)\b|<(!--)|<(\?)", re.I)
+_BLOCK_STARTS = (_FENCE, _HEADING, _HTML, _DIRECTIVE, _RULE)
 _NOT_FIRST = re.compile(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|[=-]+|\|.*|:{3}.*|<.*)$")
 """Words that would begin something else at the start of a line."""
 
@@ -39,11 +40,7 @@ class MarkdownText:
 
     raw: str
     inline: InlineText
-    prefix: str = ""
-    """What begins a further line; it includes the end of the line before. Empty: the text is one line."""
-    width: int = 0
-    indent: int = 0
-    """Characters before the first line."""
+    wrap: LineWrap
     cell: bool = False
 
     @property
@@ -52,7 +49,7 @@ class MarkdownText:
 
     @property
     def tagged(self) -> bool:
-        return bool(self.inline.root.children)
+        return self.inline.tree.tagged
 
     def fill(self, translation: str, links: Sequence[Link]) -> str:
         if translation == self.text:
@@ -60,19 +57,10 @@ class MarkdownText:
         filled = self.inline.fill(" ".join(translation.split()) if "\n" in translation else translation, links)
         if self.cell:
             return re.sub(r"(?<!\\)\|", r"\\|", filled)
-        lines = [filled]
-        if self.prefix:
-            lines, column = [], self.indent
-            for word in filled.split(" "):
-                if lines and (column + 1 + len(word) <= self.width or _NOT_FIRST.match(word)):
-                    lines[-1] += " " + word
-                    column += 1 + len(word)
-                else:
-                    column = len(word) + (len(self.prefix.lstrip("\r\n")) if lines else self.indent)
-                    lines.append(word)
+        lines = self.wrap.lines(filled.split(" "), _NOT_FIRST)
         if _NOT_FIRST.match(lines[0].split(" ")[0]) and not _NOT_FIRST.match(self.raw.split(" ")[0].split("\n")[0]):
             lines[0] = re.sub(r"^(\d*)", r"\1\\", lines[0])
-        return self.prefix.join(lines) if self.prefix else lines[0]
+        return self.wrap.prefix.join(lines)
 
 
 @dataclass(frozen=True)
@@ -124,8 +112,6 @@ def _read_line(text: str, end: str) -> _Line:
 
 
 class _Blocks:
-    """Reads the blocks of a document."""
-
     def __init__(self, lines: Sequence[_Line], labels: Collection[str], options: ReadingOptions) -> None:
         self._lines, self._labels, self._images = lines, labels, options.attributes
         self._html = MarkupRules(ignore=frozenset(map(str.lower, options.ignore)))
@@ -135,8 +121,7 @@ class _Blocks:
 
     def read(self) -> Iterator[str | Splice]:
         blank = True
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
+        while line := self._peek():
             if not line.body.strip():
                 if line.marked:
                     self._columns.append(line.content)
@@ -155,6 +140,9 @@ class _Blocks:
                 self._columns.append(line.content)
             yield from self._block(line)
             blank = False
+
+    def _peek(self) -> _Line | None:
+        return self._lines[self._at] if self._at < len(self._lines) else None
 
     def _take(self) -> _Line:
         self._at += 1
@@ -178,35 +166,27 @@ class _Blocks:
         elif _HTML.match(line.body):
             yield from Markup("".join(self._html_block()), self._html).parts()
         elif "|" in line.body and self._is_table():
-            while (
-                self._at < len(self._lines) and self._lines[self._at].body.strip() and "|" in self._lines[self._at].body
-            ):
+            while (row := self._peek()) and "|" in row.body:
                 yield from self._row(self._take())
         else:
             yield from self._paragraph()
 
     def _fenced(self, fence: str) -> Iterator[str]:
-        quotes = self._lines[self._at].quotes
-        yield self._take().raw
-        while self._at < len(self._lines) and self._lines[self._at].quotes >= quotes:
-            line = self._take()
-            yield line.raw
+        first = self._take()
+        yield first.raw
+        while (line := self._peek()) and line.quotes >= first.quotes:
+            yield self._take().raw
             if re.fullmatch(rf"[ \t>]*{re.escape(fence)}{re.escape(fence[0])}*[ \t]*", line.head + line.body):
                 return
 
     def _html_block(self) -> Iterator[str]:
         """The lines up to the next blank one, or up to the end of a script or a comment."""
-        first = self._lines[self._at]
-        found = _LONG_HTML.match(first.body)
-        closing = None
-        if found:
+        closing = ""
+        if found := _LONG_HTML.match(self._lines[self._at].body):
             closing = f"</{found[1].lower()}" if found[1] else "-->" if found[2] else "?>"
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
-            if closing is None and not line.body.strip():
-                return
+        while (line := self._peek()) and (closing or line.body.strip()):
             yield self._take().raw
-            if closing is not None and closing in line.raw.lower():
+            if closing and closing in line.raw.lower():
                 return
 
     def _is_table(self) -> bool:
@@ -231,29 +211,24 @@ class _Blocks:
     def _paragraph(self) -> Iterator[str | Splice]:
         """Lines up to the next block; a line break that is meant as one ends a text."""
         lines = [self._take()]
-        while self._at < len(self._lines) and self._continues(self._lines[self._at]):
+        while (line := self._peek()) and self._continues(line):
             lines.append(self._take())
         chunk: list[_Line] = []
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             chunk.append(line)
-            if line.body.endswith(("  ", "\\")):
+            if line.body.endswith(("  ", "\\")) or number == len(lines):
                 yield from self._joined(chunk)
                 chunk = []
-        if chunk:
-            yield from self._joined(chunk)
 
     def _continues(self, line: _Line) -> bool:
         body = line.body
-        if not body.strip() or line.marked or _FENCE.match(body) or _HEADING.match(body) or _HTML.match(body):
+        if not body.strip() or line.marked or any(start.match(body) for start in _BLOCK_STARTS):
             return False
-        if line.quotes > self._lines[self._at - 1].quotes or _DIRECTIVE.match(body):
+        if line.quotes > self._lines[self._at - 1].quotes or _REFERENCE.match(line.head + body):
             return False
-        if _REFERENCE.match(line.head + body):
-            return False
-        return not (_RULE.match(body) or ("|" in body and self._is_table()))
+        return not ("|" in body and self._is_table())
 
     def _joined(self, lines: Sequence[_Line]) -> Iterator[str | Splice]:
-        """Yield lines as one text."""
         bodies = [line.body.rstrip().removesuffix("\\").rstrip() for line in lines]
         last = lines[-1]
         yield lines[0].head
@@ -264,16 +239,13 @@ class _Blocks:
         else:
             prefix = lines[0].end + lines[1].head
             width = max(len(line.head + line.body) for line in lines)
-            yield self._text(raw, " ".join(body.strip() for body in bodies), prefix, width, len(lines[0].head))
+            joined = " ".join(body.strip() for body in bodies)
+            yield self._text(raw, joined, LineWrap(prefix, width, len(lines[0].head)))
         yield last.body[len(bodies[-1]) :] + last.end
 
-    def _text(
-        self, raw: str, joined: str = "", prefix: str = "", width: int = 0, indent: int = 0, cell: bool = False
-    ) -> str | Splice:
+    def _text(self, raw: str, joined: str = "", wrap: LineWrap = ONE_LINE, cell: bool = False) -> str | Splice:
         """A text to translate; as it is if it has no words."""
         if not any(map(str.isalpha, raw)):
             return raw
         inline = read_inline(joined or raw, self._labels, self._images)
-        if not any(map(str.isalpha, re.sub(r"\{\{\w+\}\}", "", inline.text))):
-            return raw
-        return MarkdownText(raw, inline, prefix, width, indent, cell)
+        return MarkdownText(raw, inline, wrap, cell) if inline.tree.has_words else raw

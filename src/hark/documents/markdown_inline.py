@@ -7,7 +7,7 @@ from html import unescape
 from unicodedata import category
 
 from hark.documents.markup_tokens import TAG
-from hark.documents.placing import Element, InlineTree, place
+from hark.documents.placing import InlineTree, place
 from hark.translate.align import Link
 
 _TOKEN = re.compile(
@@ -29,7 +29,7 @@ _TARGET = re.compile(
 _LABEL = re.compile(r"\[([^\[\]]*)\]")
 MAX_OPEN = 100
 """Open delimiters among which one looks for its counterpart; it bounds the time that odd texts take."""
-LONGEST_LABEL = 999
+MAX_LABEL_CHARS = 999
 """Characters of the name of a reference (CommonMark)."""
 _SPECIAL = frozenset("*_`[]<~")
 """Characters that begin markup: escaped in a translation unless the text has them literally."""
@@ -54,12 +54,15 @@ class _Node:
 class InlineText:
     """Markdown text on one line, read: without markup, and with elements in their places."""
 
-    text: str
-    root: Element
+    tree: InlineTree
     written: dict[int, str]
 
+    @property
+    def text(self) -> str:
+        return self.tree.text
+
     def fill(self, translation: str, links: Sequence[Link]) -> str:
-        return place(self.root, self.text, translation, links, lambda part: part.translate(self.written))
+        return place(self.tree.root, self.text, translation, links, lambda part: part.translate(self.written))
 
 
 def label_key(label: str) -> str:
@@ -70,7 +73,9 @@ def label_key(label: str) -> str:
 def read_inline(source: str, labels: Collection[str], images: bool) -> InlineText:
     """Read inline markup; `labels` are the references of the document, `images` says whether to translate alt texts."""
     nodes = _Scanner(source, labels, images).scan()
-    return _build(_pair_html(list(_flatten(nodes))), source)
+    flat = [part for node in nodes for part in (*node.before, node, *node.after) if part.raw]
+    _pair_html(flat)
+    return _build(flat, source)
 
 
 class _Scanner:
@@ -134,16 +139,13 @@ class _Scanner:
 
     def _close_bracket(self, end: int) -> int:
         """Make a link or an image of the nodes since the bracket was opened, if it is one."""
-        if not self._brackets:
-            self._nodes.append(_Node("text", "]", "]"))
-            return end
-        first = self._brackets.pop()
-        opening = self._nodes[first].raw
-        tail = self._tail(first, end)
+        first = self._brackets.pop() if self._brackets else -1
+        tail = self._tail(first, end) if first >= 0 else None
         if tail is None:
             self._nodes.append(_Node("text", "]", "]"))
             return end
         closing, end = tail
+        opening = self._nodes[first].raw
         if opening == "![" and not self._images:
             content = self._raw(first)
             del self._nodes[first:]
@@ -158,7 +160,6 @@ class _Scanner:
         return end
 
     def _raw(self, bracket: int) -> str:
-        """The source since a bracket."""
         return "".join(node.raw for node in self._nodes[bracket + 1 :])
 
     def _tail(self, bracket: int, end: int) -> tuple[str, int] | None:
@@ -168,7 +169,7 @@ class _Scanner:
         label = _LABEL.match(self._source, end)
         if label and label[1].strip() and label_key(label[1]) in self._labels:
             return "]" + label[0], label.end()
-        if not self._labels or len(self._nodes) - bracket > LONGEST_LABEL:
+        if not self._labels or len(self._nodes) - bracket > MAX_LABEL_CHARS:
             return None
         content = self._raw(bracket)
         if label_key(content) not in self._labels:
@@ -219,11 +220,7 @@ def _is_sign(character: str) -> bool:
     return category(character)[0] in "PS"
 
 
-def _flatten(nodes: Sequence[_Node]) -> "Sequence[_Node]":
-    return [each for node in nodes for each in (*node.before, node, *node.after) if each.raw]
-
-
-def _pair_html(nodes: list[_Node]) -> list[_Node]:
+def _pair_html(nodes: Sequence[_Node]) -> None:
     """Pair HTML tags that do not cross other markup; the others are points."""
     stack: list[_Node] = []
     pairs = -2
@@ -244,11 +241,9 @@ def _pair_html(nodes: list[_Node]) -> list[_Node]:
                     pairs -= 1
                     del stack[place_:]
                     break
-    return nodes
 
 
 def _build(nodes: list[_Node], source: str) -> InlineText:
-    """Make the tree of elements."""
     tree = InlineTree(source)
     literal = {sign for node in nodes if node.kind == "text" and node.raw == node.text for sign in node.text}
     written = {ord(sign): "\\" + sign for sign in _SPECIAL - literal}
@@ -266,4 +261,4 @@ def _build(nodes: list[_Node], source: str) -> InlineText:
                 tree.close(node.raw)
             case _:
                 tree.add_mark(node.raw, ordered=node.kind == "html")
-    return InlineText(tree.text, tree.root, written)
+    return InlineText(tree, written)

@@ -31,7 +31,6 @@ class Block:
 
     @property
     def tagged(self) -> bool:
-        """Whether there are tags in it."""
         return bool(self.root.children)
 
     def fill(self, translation: str, links: Sequence[Link]) -> str:
@@ -275,7 +274,6 @@ def _is_at_edge(item: MarkupItem) -> bool:
 
 
 def _depth(run: Sequence[MarkupItem]) -> int:
-    """The greatest depth of the tags of a text."""
     depth = deepest = 0
     for item in run:
         depth += (item.token.kind == "open" and not item.ignored) - (item.token.kind == "close")

@@ -1,6 +1,6 @@
-"""HTML and XML files: the text between the tags, and insets in the markup, such as attributes and CDATA sections.
+"""HTML and XML files: text with its inline tags, and insets in the markup, such as attributes and CDATA sections.
 
-HTML and XHTML: text with its inline tags; markup, scripts and comments stay as they are.
+Other markup, scripts and comments stay as they are.
 """
 
 import re
@@ -123,7 +123,6 @@ def find_attributes(item: MarkupItem) -> Iterator[Inset]:
 
 
 def find_cdata(item: MarkupItem) -> Iterator[Inset]:
-    """Yield a CDATA section."""
     raw = item.token.raw
     if item.token.kind == "hidden" and raw.startswith(_CDATA) and raw.endswith(_CDATA_END) and not item.ignored:
         yield CdataSection(item.start, raw)

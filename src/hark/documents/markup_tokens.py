@@ -1,9 +1,7 @@
-"""Splits HTML and XML into tags, text and the rest; the tokens concatenate to the input, however broken it is.
+"""Splits HTML and XML into tags, text and the rest, and says which elements end a sentence or are not translated.
 
-The standard library's parser does not keep the exact source of every token, and translations must not change a
-character of the markup.
-
-Rules for reading HTML and XML: which elements end a sentence, and which are not translated.
+The tokens concatenate to the input, however broken it is: translations must not change a character of the markup. The
+standard library's parser does not keep the exact source of every token.
 """
 
 import re
@@ -25,7 +23,7 @@ _SPECIAL = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?
 TAG = re.compile(
     r"<(/?)([^\W\d_][^\s<>/\"'=]*+)(?:[^\s<>=]++|\s++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s<>\"'][^\s<>]*+)|=)*+>"
 )
-LONGEST_TAG = 1 << 17
+MAX_TAG_CHARS = 1 << 17
 """Maximum characters of a tag, which may contain a picture. It bounds the time that broken tags take."""
 
 
@@ -42,7 +40,7 @@ def tokenise(text: str, html: bool, xhtml: bool = False) -> Iterator[Token]:
     start = place = 0
     while (place := text.find("<", place)) >= 0:
         found = _SPECIAL.match(text, place) if text[place + 1 : place + 2] in ("!", "?") else None
-        tag = None if found else TAG.match(text, place, place + LONGEST_TAG)
+        tag = None if found else TAG.match(text, place, place + MAX_TAG_CHARS)
         if found is None and tag is None:  # a "less than"
             place += 1
             continue

@@ -1,8 +1,7 @@
 """Translation memory: translations that people approved, reused where the same text occurs again.
 
-Translation memories on disk: TMX, or SQLite for large ones.
-
-Finds the most similar text among many: an index of words picks candidates, which are then compared.
+Memories are on disk, as TMX, or as SQLite if they are large. For a text that a memory does not have, it finds the most
+similar one: an index of words picks candidates, which are then compared.
 """
 
 import math
@@ -29,19 +28,19 @@ from hark.documents.messages import keeps_placeholders
 from hark.documents.tmx import TranslationUnit, add_units, new_tmx
 from hark.errors import HarkError, UserError, require
 from hark.translate.align import Link, word_spans
-from hark.translate.translation import Sentence, Translation, shift
+from hark.translate.translation import Translation, shift
 
-SIMILAR = 0.75
+MIN_SIMILARITY = 0.75
 """Minimum similarity: twice the length of the longest common subsequence, as a share of both texts."""
-CANDIDATES = 100
+MAX_CANDIDATES = 100
 """Texts that share most words with a text: these are compared with it."""
-POSTINGS = 50_000
+MAX_POSTINGS = 50_000
 """Entries of the index to look at for a text. Rare words come first, which tell more."""
-STEM = 5
+STEM_LETTERS = 5
 """Letters of a word that are compared: endings differ."""
-SHORT, LONG = 5, 15
-"""Texts of at most SHORT words, and words of more than LONG letters, as in scripts without spaces, are also compared by
-three letters at a time."""
+MAX_FEW_WORDS, MAX_WORD_LETTERS = 5, 15
+"""Texts of at most so many words, and words of more letters, as in scripts without spaces, are also compared by three
+letters at a time."""
 _BUCKETS = 1 << 20
 _WORD = re.compile(r"\w+")
 
@@ -76,7 +75,7 @@ class SimilarTexts:
         from rapidfuzz import fuzz, process
 
         found: Any = process.extractOne(
-            text, self._candidates(text), scorer=fuzz.ratio, processor=None, score_cutoff=100 * SIMILAR
+            text, self._candidates(text), scorer=fuzz.ratio, processor=None, score_cutoff=100 * MIN_SIMILARITY
         )
         return None if found is None else (found[0], found[1] / 100)
 
@@ -87,15 +86,15 @@ class SimilarTexts:
         sizes = self._starts[words + 1] - self._starts[words]
         order = np.argsort(sizes, kind="stable")
         words, sizes = words[order], sizes[order]
-        read = np.cumsum(sizes) <= max(POSTINGS, sizes[:1].sum())
+        read = np.cumsum(sizes) <= max(MAX_POSTINGS, sizes[:1].sum())
         lists = [self._numbers[self._starts[word] : self._starts[word + 1]] for word in words[read]]
         if not total or not lists:
             return []
         weights = [np.full(len(each), math.log(1 + total / len(each))) for each in lists if len(each)]
         shared = np.bincount(np.concatenate(lists), np.concatenate([*weights, []]), total)
-        share = SIMILAR / (2 - SIMILAR)  # texts that differ more in length cannot be similar enough
+        share = MIN_SIMILARITY / (2 - MIN_SIMILARITY)  # texts that differ more in length cannot be similar enough
         shared[(self._lengths < share * len(text)) | (self._lengths > len(text) / share)] = 0
-        best = np.argpartition(shared, -min(CANDIDATES, total))[-CANDIDATES:]
+        best = np.argpartition(shared, -min(MAX_CANDIDATES, total))[-MAX_CANDIDATES:]
         chosen = [int(each) for each in best if shared[each]]
         marks = ", ".join("?" * len(chosen))
         return [row[0] for row in self._texts.execute(f"SELECT text FROM texts WHERE number IN ({marks})", chosen)]
@@ -104,8 +103,8 @@ class SimilarTexts:
 def _words(text: str) -> set[int]:
     """The words of a text, as numbers; and the parts of words if there are few of them."""
     words = _WORD.findall(text.casefold())
-    parts = {word[:STEM] for word in words}
-    for word in words if len(words) <= SHORT else [word for word in words if len(word) > LONG]:
+    parts = {word[:STEM_LETTERS] for word in words}
+    for word in words if len(words) <= MAX_FEW_WORDS else [word for word in words if len(word) > MAX_WORD_LETTERS]:
         parts.update(word[at : at + 3] for at in range(max(1, len(word) - 2)))
     return {crc32(part.encode("utf-8", "replace")) % _BUCKETS for part in parts}
 
@@ -120,8 +119,6 @@ class FuzzyMatch:
 
 
 class Memory:
-    """The units of a memory for one pair of languages."""
-
     def __init__(self, find: Callable[[str], str | None], sources: Callable[[], Iterable[str]]) -> None:
         """`find` returns the translation of a source text, `sources` all source texts."""
         self._find, self._sources = find, sources
@@ -173,17 +170,14 @@ def recall(memory: Memory, key: SegmentKey, translation: Translation) -> Segment
     )
 
 
-def _links(translation: Translation, texts: Sequence[str]) -> Iterable[Link]:
+def _links(translation: Translation, texts: Sequence[str]) -> Iterator[Link]:
     gaps = translation.layout.around(texts)
     start = len(gaps[0])
     for sentence, text, gap in zip(translation.sentences, texts, gaps[1:], strict=True):
-        for each in _carried(sentence, text):
+        links = sentence.links if text == sentence.text else carry_links(sentence.links, sentence.text, text)
+        for each in links:
             yield Link(shift(each.source, sentence.source_start), shift(each.target, start), each.weight)
         start += len(text) + len(gap)
-
-
-def _carried(sentence: Sentence, text: str) -> Sequence[Link]:
-    return sentence.links if text == sentence.text else carry_links(sentence.links, sentence.text, text)
 
 
 def carry_links(links: Sequence[Link], text: str, other: str) -> tuple[Link, ...]:

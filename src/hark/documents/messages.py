@@ -1,6 +1,6 @@
-"""Messages of programs: placeholders must come through a translation; ICU plurals and tags stay as they are.
+"""Messages of programs, and the plural forms of languages, as GNU gettext states them.
 
-Plural forms of languages, as GNU gettext states them, and numbers that stand for each form.
+Placeholders must come through a translation; ICU plurals and tags stay as they are.
 """
 
 import re
@@ -28,7 +28,6 @@ _IDENTIFIER = re.compile(
 
 
 def find_placeholders(text: str) -> list[str]:
-    """The placeholders of a message, in order."""
     return [match[0] for match in PLACEHOLDER.finditer(text)]
 
 

@@ -5,7 +5,7 @@ from html import escape
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from hark.documents.pdf_paragraphs import LEVELS, PdfParagraph, StyledText
+from hark.documents.pdf_paragraphs import MAX_LEVELS, PdfParagraph, StyledText
 from hark.documents.xml_nodes import CONTROL
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -15,7 +15,6 @@ _TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 
 
 def write_html(title: str, paragraphs: Sequence[PdfParagraph]) -> bytes:
-    """An HTML page."""
     lines = "\n".join(_html_lines(paragraphs))
     head = f'<meta charset="utf-8">\n<title>{_escape(title)}</title>'
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{lines}\n</body>\n</html>\n".encode()
@@ -39,7 +38,6 @@ def _html_part(part: StyledText, plain: bool) -> str:
 
 
 def write_docx(title: str, paragraphs: Sequence[PdfParagraph]) -> bytes:
-    """A Word document."""
     body = "".join(_word_paragraph(each) for each in paragraphs)
     types = {"word/document.xml": f"{_TYPE}.document.main+xml", "word/styles.xml": f"{_TYPE}.styles+xml"}
     types["docProps/core.xml"] = "application/vnd.openxmlformats-package.core-properties+xml"
@@ -83,7 +81,7 @@ def _relations(space: str, kinds: dict[str, str]) -> str:
 def _styles() -> Iterator[str]:
     yield '<w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/>'
     yield '<w:pPr><w:spacing w:after="120"/></w:pPr></w:style>'
-    for level in range(1, LEVELS + 1):
+    for level in range(1, MAX_LEVELS + 1):
         yield f'<w:style w:type="paragraph" w:styleId="Heading{level}"><w:name w:val="heading {level}"/>'
         yield f'<w:basedOn w:val="Normal"/><w:pPr><w:keepNext/><w:outlineLvl w:val="{level - 1}"/></w:pPr>'
         size = 38 - 4 * level

@@ -10,13 +10,22 @@ sentence, and so does a line break unless the next line goes on in lower case.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from html import escape
+from dataclasses import dataclass, replace
 
 from hark.documents.archives import Archive, ArchiveDocument
-from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
-from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphText, TextRun, Wrap, pair_halves
-from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, find_attribute
+from hark.documents.document import Document, DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.paragraph_piece import (
+    Half,
+    Item,
+    Kept,
+    ParagraphText,
+    TextFormat,
+    TextRun,
+    Wrap,
+    pair_halves,
+    plain_text,
+)
+from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, XmlScheme, find_attribute
 from hark.documents.xml_nodes import Node, Source, find_nodes
 from hark.text.language_names import EAST_ASIAN, is_right_to_left, with_region
 
@@ -53,7 +62,6 @@ _SPACES = re.compile(r"[ \t\r\n]+")
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
-    """Read an ODT, ODS or ODP file."""
     archive = Archive(content, "OpenDocument")
     listing = "META-INF/manifest.xml"
     if listing in archive and b"encryption-data" in archive.read(listing):
@@ -68,45 +76,19 @@ def read(content: bytes, options: ReadingOptions) -> Document:
     return ArchiveDocument(archive, parts)
 
 
-@dataclass(frozen=True)
-class FlatDocument:
+class FlatDocument(XmlDocument):
     """A file of one XML document, without an archive; as it was if nothing is translated."""
-
-    content: bytes
-    xml: XmlDocument
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return self.xml.segments
 
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
         same = all(new.text == old.text for new, old in zip(translations, self.segments, strict=True))
-        return self.content if same else self.xml.write(translations)
+        return self._content if same else super().write(translations)
 
 
 def read_flat(content: bytes, options: ReadingOptions) -> Document:
-    """Read an FODT, FODS or FODP file."""
     if b"office:document" not in content[:4096].replace(b"\0", b""):
         raise DocumentError("the file is not flat OpenDocument")
     scheme = OpenScheme(_read_styles(content, "it"), False, options)
-    return FlatDocument(content, XmlDocument(content, scheme, "it"))
-
-
-@dataclass(frozen=True)
-class SpanFormat:
-    """The format of text: the spans around it. Spans that look the same are equal."""
-
-    key: tuple[str, ...] = ()
-    opening: str = field(default="", compare=False)
-    closing: str = field(default="", compare=False)
-
-    def write(self, text: str) -> str:
-        """Text in its spans; nothing if there is no text."""
-        return self.wrap(escape(text, quote=False)) if text else ""
-
-    def wrap(self, raw: str) -> str:
-        """Put the spans around source."""
-        return f"{self.opening}{raw}{self.closing}"
+    return FlatDocument(content, scheme, "it")
 
 
 @dataclass(frozen=True)
@@ -119,9 +101,7 @@ class TextStyle:
     code: bool = False
 
 
-class OpenScheme:
-    """The texts of OpenDocument."""
-
+class OpenScheme(XmlScheme):
     prefixes = _PREFIXES
 
     def __init__(self, styles: Mapping[str, TextStyle], masters: bool, options: ReadingOptions) -> None:
@@ -140,7 +120,7 @@ class OpenScheme:
             yield from sorted(self._localise(block, source), key=lambda each: each.start)
             return
         if name in _PLAIN_TEXTS or (name in _DESCRIPTIONS and self._descriptions):
-            yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, SpanFormat())])
+            yield plain_text(block)
             return
         if name in _DESCRIPTIONS or self._is_prompt(block):
             return
@@ -154,7 +134,7 @@ class OpenScheme:
             if own or each.name not in _PARAGRAPHS:
                 yield from self.texts(each, source)
         if name in _PARAGRAPHS and not self._style(block).hidden and not self._style(block).code:
-            items = self._items(block.children, SpanFormat(), source)
+            items = self._items(block.children, TextFormat(), source)
             yield ParagraphText(block.inner_start, block.inner_end, pair_halves(_collapse(list(items))))
 
     def _localise(self, properties: Node, source: Source) -> Iterator[FixedText]:
@@ -179,7 +159,7 @@ class OpenScheme:
         name = node.attributes.get("text:style-name", "")
         return self._styles.get(name) or TextStyle(name, code=name in _CODE_STYLES)
 
-    def _items(self, children: Sequence[Node | str], form: SpanFormat, source: Source) -> Iterator[Item]:
+    def _items(self, children: Sequence[Node | str], form: TextFormat, source: Source) -> Iterator[Item]:
         for each in children:
             if isinstance(each, str):
                 yield TextRun(each, form)
@@ -192,7 +172,7 @@ class OpenScheme:
             if name == "text:span" and not ((style := self._style(each)).hidden or style.code):
                 inner = form
                 if style.look and not tags[0].endswith("/>"):
-                    inner = SpanFormat((*form.key, style.look), form.opening + tags[0], tags[1] + form.closing)
+                    inner = TextFormat((*form.look, style.look), form.opening + tags[0], tags[1] + form.closing)
                 yield from self._items(each.children, inner, source)
             elif name in _WITHIN:
                 yield from self._items(each.children, form, source)

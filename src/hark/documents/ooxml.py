@@ -1,13 +1,12 @@
-"""What DOCX, PPTX and XLSX share: the parts of the package, its properties, runs, and text in drawings and charts."""
+"""What DOCX, PPTX and XLSX share: the parts of the package, its properties, and runs."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from html import escape
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from hark.documents.archives import Archive
 from hark.documents.document import Document, DocumentError
-from hark.documents.paragraph_piece import Item, Kept, ParagraphText, TextRun
+from hark.documents.paragraph_piece import Item, Kept, ParagraphText, TextFormat, TextRun, plain_text
 from hark.documents.xml_document import EditableText, XmlDocument, XmlScheme
 from hark.documents.xml_nodes import Node, Source, find_nodes
 
@@ -51,28 +50,6 @@ _PROPERTIES = "application/vnd.openxmlformats-package.core-properties+xml"
 
 
 @dataclass(frozen=True)
-class RunFormat:
-    """The format of a run: its properties, and the tags around its text. Only the properties are compared."""
-
-    key: str
-    opening: str = field(compare=False)
-    closing: str = field(compare=False)
-
-    def write(self, text: str) -> str:
-        """A run with a text; nothing if that is empty."""
-        return f"{self.opening}{escape(text, quote=False)}{self.closing}" if text else ""
-
-
-@dataclass(frozen=True)
-class PlainFormat:
-    """Text without runs, directly in an element."""
-
-    def write(self, text: str) -> str:
-        """The text, escaped."""
-        return escape(text, quote=False)
-
-
-@dataclass(frozen=True)
 class RunNames:
     """What the parts of a run are called."""
 
@@ -82,7 +59,7 @@ class RunNames:
     """Properties that do not change how text looks, such as its language for spelling."""
 
 
-def run_format(run: Node, names: RunNames, source: Source, extra: str = "", written: str | None = None) -> RunFormat:
+def run_format(run: Node, names: RunNames, source: Source, extra: str = "", written: str | None = None) -> TextFormat:
     """The format of a run; `extra` goes into the tag of the text, and `written` replaces its properties."""
     properties = run.find(names.properties)
     key = ""
@@ -95,7 +72,7 @@ def run_format(run: Node, names: RunNames, source: Source, extra: str = "", writ
     tag = source.text(run.start, run.inner_start).removesuffix("/>").removesuffix(">").rstrip()
     name = tag.split(None, 1)[0][1:]
     text = name.removesuffix(name.rpartition(":")[2]) + names.text
-    return RunFormat(key, f"{tag}>{written or ''}<{text}{extra}>", f"</{text}></{name}>")
+    return TextFormat((key,) if key else (), f"{tag}>{written or ''}<{text}{extra}>", f"</{text}></{name}>")
 
 
 def around(run: Node, child: Node, properties: Node | None, source: Source) -> str:
@@ -106,7 +83,7 @@ def around(run: Node, child: Node, properties: Node | None, source: Source) -> s
     return head + source.text(child.start, child.end) + source.text(run.inner_end, run.end)
 
 
-def split_text(text: str, form: RunFormat | PlainFormat) -> Iterator[Item]:
+def split_text(text: str, form: TextFormat) -> Iterator[Item]:
     """Runs of the parts of a text between tabs and line breaks, which are kept."""
     for number, part in enumerate(_BREAKS.split(text)):
         if number % 2:
@@ -115,16 +92,21 @@ def split_text(text: str, form: RunFormat | PlainFormat) -> Iterator[Item]:
             yield TextRun(part, form)
 
 
-class PropertiesScheme:
-    """The properties of a document that readers see: title, subject and description."""
+def split_paragraph(node: Node) -> ParagraphText:
+    """The text of an element that has no runs, divided at tabs and line breaks."""
+    return ParagraphText(node.inner_start, node.inner_end, list(split_text(node.text, TextFormat())))
 
-    prefixes = PREFIXES
-    blocks = frozenset(("dc:title", "dc:subject", "dc:description"))
-    skipped = frozenset[str]()
+
+class PlainScheme(XmlScheme):
+    """Elements with text that has no runs, such as the properties of a document and remarks."""
+
+    def __init__(
+        self, *blocks: str, read: Callable[[Node], ParagraphText], prefixes: Mapping[str, str] = PREFIXES
+    ) -> None:
+        self.blocks, self.prefixes, self._read = frozenset(blocks), prefixes, read
 
     def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
-        """The text of a property."""
-        yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
+        yield self._read(block)
 
 
 def parts_of(archive: Archive) -> dict[str, str]:
@@ -151,7 +133,8 @@ def read_parts(archive: Archive, schemes: Mapping[str, XmlScheme], drawings: Xml
     Parts are read in the order of the schemes, so that texts come in reading order.
     """
     types = parts_of(archive)
-    every = {**schemes, **dict.fromkeys(_DRAWINGS, drawings), _PROPERTIES: PropertiesScheme()}
+    readable = PlainScheme("dc:title", "dc:subject", "dc:description", read=plain_text)
+    every = {**schemes, **dict.fromkeys(_DRAWINGS, drawings), _PROPERTIES: readable}
     return {
         name: XmlDocument(archive.read(name), scheme, name)
         for wanted, scheme in every.items()

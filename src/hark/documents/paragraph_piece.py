@@ -1,36 +1,40 @@
-"""One text of a paragraph: its segment, and its source with a translation.
+"""Paragraphs of office files: runs of formatted text become segments, and translations become runs.
 
-The formats, links, notes and other things inside are placed in the translation by `placing`, which works on text with
-tags. Tags here are numbers between control characters, which XML cannot contain; what a number stands for is written
-when the tags are in their places.
-
-What paragraphs of office files are made of: formatted text, elements around it, and things that are kept.
-
-Paragraphs of office files: runs of formatted text become segments, and translations become runs.
-
-A sentence is translated once, however many runs it is made of. Tabs and line breaks divide a paragraph into texts.
+A sentence is translated once, however many runs it is made of. Tabs and line breaks divide a paragraph into texts. The
+formats, links, notes and other things inside a text are placed in its translation by `placing`, which works on text
+with tags. Tags here are numbers between control characters, which XML cannot contain; what a number stands for is
+written when the tags are in their places.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from html import escape
+from typing import Literal
 
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS
 from hark.documents.placing import Element, Mark, place, placeholders
-from hark.documents.xml_nodes import CONTROL
+from hark.documents.xml_nodes import CONTROL, Node
 from hark.text.rewrite import Span
 from hark.translate.align import Link
 
 
-class TextFormat(Protocol):
-    """The look of a run of text. Equal formats are merged."""
+@dataclass(frozen=True)
+class TextFormat:
+    """The look of a run of text, and the tags around it. Runs that look the same are merged whatever their tags."""
+
+    look: tuple[str, ...] = ()
+    opening: str = field(default="", compare=False)
+    closing: str = field(default="", compare=False)
 
     def write(self, text: str) -> str:
-        """The source of a run with this text."""
-        ...
+        """The source of a run with this text; nothing if there is no text."""
+        return self.wrap(escape(text, quote=False)) if text else ""
+
+    def wrap(self, raw: str) -> str:
+        return f"{self.opening}{raw}{self.closing}"
 
 
 @dataclass
@@ -92,7 +96,6 @@ def emit(items: Iterable[Item]) -> str:
 
 
 def visible(items: Iterable[Item]) -> str:
-    """The text of items."""
     return "".join(
         item.text if isinstance(item, TextRun) else visible(item.children) if isinstance(item, Wrap) else ""
         for item in items
@@ -286,7 +289,9 @@ class ParagraphText:
     def __init__(self, start: int, end: int, items: Sequence[Item]) -> None:
         self.start, self.end = start, end
         self._parts = list(_split(items))
-        self.segments = tuple(part.segment for part in self._parts if isinstance(part, ParagraphPiece))
+        self.segments: Sequence[Segment] = tuple(
+            part.segment for part in self._parts if isinstance(part, ParagraphPiece)
+        )
 
     def fill(self, translations: Sequence[SegmentTranslation]) -> str | None:
         """The source of the content with its segments translated; None if nothing changes."""
@@ -294,6 +299,11 @@ class ParagraphText:
             return None
         rest = iter(translations)
         return "".join(part if isinstance(part, str) else part.fill(next(rest)) for part in self._parts)
+
+
+def plain_text(node: Node) -> ParagraphText:
+    """The text of an element that has no runs."""
+    return ParagraphText(node.inner_start, node.inner_end, [TextRun(node.text, TextFormat())])
 
 
 def _has_break(item: Item) -> bool:
@@ -368,7 +378,6 @@ def _pieces(items: list[Item]) -> Iterator[str | ParagraphPiece]:
 
 
 def _measure(items: Sequence[Item]) -> tuple[int, int]:
-    """The number of tags, and their depth."""
     tags = depth = 0
     for item in items:
         inner = _measure(item.children) if isinstance(item, Wrap) else (0, 0)

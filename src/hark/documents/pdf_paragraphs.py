@@ -1,6 +1,6 @@
-"""Paragraphs and headings from the lines of a PDF file: its files say where letters are, not what they belong to.
+"""Paragraphs and headings of a PDF file, which says where letters are, not what they belong to.
 
-Lines of text from the pages of a PDF file, with their places and fonts, by pdfium.
+pdfium reads the lines of the pages with their places and fonts; these tell which lines are a paragraph.
 """
 
 import ctypes
@@ -8,13 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 
 from hark.documents.document import DocumentError
 from hark.errors import require
 
-MAX_PAGES, MAX_CHARACTERS = 10_000, 20_000_000
+MAX_PAGES, MAX_CHARS = 10_000, 20_000_000
 HYPHEN = "\x02"
 """What pdfium writes for a hyphen at the end of a line, without a line break."""
 _ITALIC = 1 << 6
@@ -31,6 +31,12 @@ class StyledText:
     text: str
     bold: bool = False
     italic: bool = False
+
+
+def _merge(parts: Iterable[StyledText]) -> Iterator[StyledText]:
+    """Join neighbours in the same style."""
+    for (bold, italic), found in groupby(parts, lambda part: (part.bold, part.italic)):
+        yield StyledText("".join(part.text for part in found), bold, italic)
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,10 @@ class PdfText:
     """What was read from a file."""
 
     title: str
-    pages: int
     lines: tuple[PdfLine, ...]
 
 
 def read_lines(content: bytes) -> PdfText:
-    """Read all lines of a PDF file."""
     require("pypdfium2", "documents", "reading PDF files")
     import pypdfium2
 
@@ -75,13 +79,13 @@ def read_lines(content: bytes) -> PdfText:
                 page = pdf[number]
                 text = page.get_textpage()
                 read += text.count_chars()
-                if read > MAX_CHARACTERS:
-                    raise DocumentError(f"this PDF file has more than {MAX_CHARACTERS:,} characters")
+                if read > MAX_CHARS:
+                    raise DocumentError(f"this PDF file has more than {MAX_CHARS:,} characters")
                 lines += _PageReader(number, text).lines()
                 text.close()
                 page.close()
             title = pdf.get_metadata_value("Title")
-            return PdfText(title, len(pdf), tuple(lines))
+            return PdfText(title, tuple(lines))
     except pypdfium2.PdfiumError as error:
         locked = "password" in str(error).lower()
         raise DocumentError(
@@ -124,12 +128,9 @@ class _PageReader:
         style = self._style(start + solid[0].start())
         for word in words:  # bullets and dots have fonts of their own, which say nothing
             style = self._style(start + word.start()) if any(map(str.isalnum, word[0])) else style
-            if parts and (parts[-1].bold, parts[-1].italic) == style:
-                parts[-1] = StyledText(parts[-1].text + word[0], *style)
-            else:
-                parts.append(StyledText(word[0], *style))
+            parts.append(StyledText(word[0], *style))
         size = max(sizes, key=sizes.count)
-        return PdfLine(self._number, tuple(parts), left.value, right.value, baseline.value, size, hyphen)
+        return PdfLine(self._number, tuple(_merge(parts)), left.value, right.value, baseline.value, size, hyphen)
 
     def _size(self, index: int) -> float:
         """The height of the font on the page; where the file scales its fonts, the nominal size says nothing."""
@@ -151,16 +152,16 @@ class _PageReader:
         return self._fonts[key]
 
 
-HEADING = 1.12
+MIN_HEADING_SIZE = 1.12
 """A line in a font this many times the size of most text is a heading."""
-LEVELS = 4
-EDGE, APART = 2, 1.6
+MAX_LEVELS = 4
+MAX_EDGE_LINES, MIN_EDGE_DISTANCE = 2, 1.6
 """Running titles are at most so many lines at the top or bottom of a page, so many font sizes apart from the text."""
-REPEATED, AT_LEAST = 0.4, 3
+MIN_REPEATED_SHARE, MIN_REPEATED_PAGES = 0.4, 3
 """A running title is on this share of the pages, at least on so many: left and right pages may differ."""
-GAP = 1.35
+MIN_GAP = 1.35
 """A distance of so many usual ones begins a paragraph."""
-SHORT = 0.8
+MAX_SHORT_WIDTH = 0.8
 """A line of this share of the usual width, or less, ends a paragraph if it ends a sentence."""
 _ENDS = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
 _BULLET = re.compile(r"(?:[•◦▪‣●○■\uf0b7*–—-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
@@ -188,9 +189,12 @@ def find_paragraphs(text: PdfText) -> list[PdfParagraph]:
     lines = _without_running_titles(text)
     if not lines:
         return []
-    body = _body_size(lines)
-    sizes = sorted({line.size for line in lines if line.size > HEADING * body}, reverse=True)
-    levels = {size: min(number, LEVELS) for number, size in enumerate(sizes, 1)}
+    body = Counter[float]()
+    for line in lines:
+        body[line.size] += len(line.text)
+    smallest = MIN_HEADING_SIZE * body.most_common(1)[0][0]
+    sizes = sorted({line.size for line in lines if line.size > smallest}, reverse=True)
+    levels = {size: min(number, MAX_LEVELS) for number, size in enumerate(sizes, 1)}
     words = Counter(word.lower() for line in lines for word in _WORD.findall(line.text))
     layout = _ColumnLayout(lines)
     groups: list[list[PdfLine]] = []
@@ -200,13 +204,6 @@ def find_paragraphs(text: PdfText) -> list[PdfParagraph]:
         else:
             groups.append([line])
     return [PdfParagraph(tuple(_join(group, words)), levels.get(group[0].size, 0)) for group in groups]
-
-
-def _body_size(lines: Iterable[PdfLine]) -> float:
-    sizes = Counter[float]()
-    for line in lines:
-        sizes[line.size] += len(line.text)
-    return sizes.most_common(1)[0][0]
 
 
 def _without_running_titles(text: PdfText) -> list[PdfLine]:
@@ -221,8 +218,8 @@ def _without_running_titles(text: PdfText) -> list[PdfLine]:
         return text, 0 if text == "#" else round(line.baseline / 6)  # numbers move to the foot where chapters begin
 
     counts = Counter(found for edge in edges.values() for found in {key(line) for line in edge})
-    limit = max(AT_LEAST, REPEATED * len(pages))
-    running = {found for found, count in counts.items() if count >= (AT_LEAST if found[0] == "#" else limit)}
+    limit = max(MIN_REPEATED_PAGES, MIN_REPEATED_SHARE * len(pages))
+    running = {found for found, count in counts.items() if count >= (MIN_REPEATED_PAGES if found[0] == "#" else limit)}
     dropped = {id(line) for edge in edges.values() for line in edge if key(line) in running}
     return [line for line in text.lines if id(line) not in dropped]
 
@@ -234,11 +231,11 @@ def _edge(page: Sequence[PdfLine], top: bool) -> list[PdfLine]:
     for line in ordered:
         if rows and abs(rows[-1][0].baseline - line.baseline) < 0.5 * line.size:
             rows[-1].append(line)
-        elif len(rows) <= EDGE:
+        elif len(rows) <= MAX_EDGE_LINES:
             rows.append([line])
     for count in range(len(rows) - 1, 0, -1):
         inner, outer = rows[count][0], rows[count - 1][0]
-        if abs(inner.baseline - outer.baseline) > APART * max(inner.size, outer.size):
+        if abs(inner.baseline - outer.baseline) > MIN_EDGE_DISTANCE * max(inner.size, outer.size):
             return [line for row in rows[:count] for line in row]
     return ordered if len(rows) == 1 else []
 
@@ -266,13 +263,13 @@ class _ColumnLayout:
         if before.hyphen:
             return False
         ended = bool(_ENDS.search(before.text.rstrip()))
-        short = before.right - before.left < SHORT * self._width[line.size]
+        short = before.right - before.left < MAX_SHORT_WIDTH * self._width[line.size]
         drop = before.baseline - line.baseline
         if line.page != before.page or drop < 0:  # another page or column
             return (ended or not line.text.lstrip()[:1].islower()) and (ended or short)
         if drop < 0.3 * line.size:  # beside it, as in tables
             return True
-        if drop > GAP * self._pitch.get(line.size, 1.2 * line.size):
+        if drop > MIN_GAP * self._pitch.get(line.size, 1.2 * line.size):
             return True
         indent = line.left - min(each.left for each in group)
         listed = _BULLET.match(group[0].text.lstrip()) is not None
@@ -299,19 +296,13 @@ def _join(group: Sequence[PdfLine], words: Counter[str]) -> Iterator[StyledText]
             found[-1] = replace(found[-1], text=bare)
             ending = _hyphen(bare, following, words)
         found[-1] = replace(found[-1], text=found[-1].text + ending)
-        for part in found:
-            if parts and (parts[-1].bold, parts[-1].italic) == (part.bold, part.italic):
-                parts[-1] = replace(parts[-1], text=parts[-1].text + part.text)
-            else:
-                parts.append(part)
-    return (replace(part, text=_SPACES.sub(" ", _LEADERS.sub(" … ", part.text))) for part in parts if part.text)
+        parts += found
+    return (replace(part, text=_SPACES.sub(" ", _LEADERS.sub(" … ", part.text))) for part in _merge(parts) if part.text)
 
 
 def _hyphen(before: str, following: str, words: Counter[str]) -> str:
     """What stands between the halves of a word: a hyphen if the word is written with one elsewhere in the file."""
     first, second = re.search(r"[^\W\d_]+$", before), re.match(r"[^\W\d_]+", following)
-    if not following:
-        return "-"
     if not first or not second or not second[0][0].islower():
         return "-"
     whole, hyphenated = (f"{first[0]}{sign}{second[0]}".lower() for sign in ("", "-"))

@@ -1,9 +1,7 @@
-"""Places the inline tags of a text in its translation by word alignment.
+"""Places the inline tags of a text, which `InlineTree` holds, in its translation by word alignment.
 
 Whatever the alignment says, every tag is written exactly once, and elements stay nested as they were: an element gets
 one span of the translation, inside the span of its parent and beside those of its siblings.
-
-Builds the tree of inline elements that `placing` puts into a translation.
 """
 
 import re
@@ -59,10 +57,13 @@ Placed = tuple[int, int, int, Element | Mark]
 def place(root: Element, source: str, text: str, links: Sequence[Link], write: Callable[[str], str]) -> str:
     """Return a translation with its tags; `write` escapes text. `root` spans the whole source."""
     plain, pinned = _take_out(root, text)
-    moved = [Link(each.source, _clip(plain.forth(each.target), len(plain.after)), each.weight) for each in links]
+    length = len(plain.after)
+    targets = (plain.forth(each.target) for each in links)
+    clipped = ((min(start, length), min(end, length)) for start, end in targets)
+    moved = [Link(each.source, target, each.weight) for each, target in zip(links, clipped, strict=True)]
     layout = _TagLayout(source, plain.after, moved, pinned)
     output: list[str] = []
-    work: list[str | tuple[Element, Span]] = [(root, (0, len(plain.after)))]
+    work: list[str | tuple[Element, Span]] = [(root, (0, length))]
     while work:  # not recursive: markup may be nested deeper than Python's stack
         item = work.pop()
         if isinstance(item, str):
@@ -88,10 +89,6 @@ def placeholders(text: str) -> Iterator[str]:
     letters = (*"xyzabcdefghijklmnopqrstuvw", "x" * (len(text) + 1))
     letter = next(letter for letter in letters if f"{{{{{letter}" not in text)
     return (f"{{{{{letter}{number}}}}}" for number in count(1))
-
-
-def _clip(span: Span, length: int) -> Span:
-    return min(span[0], length), min(span[1], length)
 
 
 def _take_out(root: Element, text: str) -> tuple[Rewriting, dict[Mark, int]]:
@@ -278,6 +275,11 @@ class InlineTree:
     def tagged(self) -> bool:
         """Whether there is anything to place by word links."""
         return bool(self.root.children)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is anything to translate besides placeholders."""
+        return any(map(str.isalpha, re.sub(r"\{\{\w+\}\}", "", self.text)))
 
     def add_text(self, text: str) -> None:
         self.text += text

@@ -1,7 +1,4 @@
-"""PO and POT files of GNU gettext: fills in translations that are missing or fuzzy; the rest stays byte for byte.
-
-Takes PO files apart: entries with their fields, and where each is in the file.
-"""
+"""PO and POT files of GNU gettext: fills in translations that are missing or fuzzy; the rest stays byte for byte."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -59,16 +56,13 @@ class PoEntry:
 
 
 def unescape(text: str) -> str:
-    return _ESCAPE.sub(
-        lambda found: (
-            chr(int(found[1], 16))
-            if found[1]
-            else chr(int(found[2], 8))
-            if found[2]
-            else _PLAIN.get(found[3], found[3])
-        ),
-        text,
-    )
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(found: re.Match[str]) -> str:
+    if code := found[1] or found[2]:
+        return chr(int(code, 16 if found[1] else 8))
+    return _PLAIN.get(found[3], found[3])
 
 
 def escape(text: str) -> str:
@@ -110,7 +104,7 @@ def read_entries(text: str) -> Iterator[PoEntry]:
         yield entry
 
 
-WIDTH = 79
+MAX_COLUMNS = 79
 """Columns at which gettext wraps."""
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
 _PLURALS = re.compile(r"nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;\n]+)")
@@ -132,6 +126,11 @@ class _Task:
     @property
     def segments(self) -> list[Segment]:
         return [*(Segment(each.text, each.tagged, True) for each in self.messages), *map(Segment, self.samples)]
+
+
+def read(content: bytes, options: ReadingOptions) -> Document:
+    found = _CHARSET.search(content[: 1 << 16])
+    return PoDocument(decode(content, declared_encoding(found[1].decode()) if found else ""), options)
 
 
 class PoDocument:
@@ -207,14 +206,8 @@ class PoDocument:
         if entry.fuzzy and not broken:
             yield from self._without_fuzzy(entry)
         elif broken and not entry.fuzzy:
-            yield (
-                (msgid_start := min(each.span[0] for each in entry.fields.values()), msgid_start),
-                f"#, fuzzy{self._newline}",
-            )
-
-    @property
-    def _newline(self) -> str:
-        return "\r\n" if "\r\n" in self._file.text else "\r" if "\n" not in self._file.text else "\n"
+            start = min(each.span[0] for each in entry.fields.values())
+            yield (start, start), f"#, fuzzy{self._file.newline}"
 
     def _without_fuzzy(self, entry: PoEntry) -> Iterator[tuple[Span, str]]:
         for span in entry.flags:
@@ -222,26 +215,26 @@ class PoDocument:
             flags = [flag.strip() for flag in line.strip()[2:].split(",")]
             if "fuzzy" in flags:
                 others = ", ".join(flag for flag in flags if flag != "fuzzy")
-                yield span, f"#, {others}{self._newline}" if others else ""
+                yield span, f"#, {others}{self._file.newline}" if others else ""
         yield from ((span, "") for span in entry.previous)
 
     def _lines(self, name: str, text: str, like: PoField) -> str:
         """Write a field, wrapped as gettext wraps, or on one line if the message is a long line."""
         whole = f'{name} "{escape(text)}"'
-        long = len(like.lines) == 1 and len(like.lines[0]) + len('msgid ""') > WIDTH + 1
-        if long or ("\n" not in text[:-1] and len(whole) <= WIDTH + 1):
-            return whole + self._newline
+        long = len(like.lines) == 1 and len(like.lines[0]) + len('msgid ""') > MAX_COLUMNS + 1
+        if long or ("\n" not in text[:-1] and len(whole) <= MAX_COLUMNS + 1):
+            return whole + self._file.newline
         lines = [f'{name} ""']
         for part in text.splitlines(keepends=True):
             line = ""
             for word in re.findall(r"\S*\s*", part):
-                if line and len(escape(line + word).rstrip()) > WIDTH - 2:
+                if line and len(escape(line + word).rstrip()) > MAX_COLUMNS - 2:
                     lines.append(f'"{escape(line)}"')
                     line = ""
                 line += word
             if line:
                 lines.append(f'"{escape(line)}"')
-        return "".join(line + self._newline for line in lines)
+        return "".join(line + self._file.newline for line in lines)
 
     def _header_edits(self) -> Iterator[tuple[Span, str]]:
         """Fill in what a template leaves open: encoding, language and plural forms."""
@@ -288,9 +281,3 @@ def _restore_number(sample: str, translation: str, task: _Task) -> str:
     found = re.findall(rf"(?<!\d){number}(?!\d)", translation)
     text = re.sub(rf"(?<!\d){number}(?!\d)", lambda _: task.holder, translation)
     return plural.lead + text + plural.tail if len(found) == 1 and keeps_placeholders(plural.text, text) else ""
-
-
-def read(content: bytes, options: ReadingOptions) -> Document:
-    """Read a PO file, or a template (POT)."""
-    found = _CHARSET.search(content[: 1 << 16])
-    return PoDocument(decode(content, declared_encoding(found[1].decode()) if found else ""), options)

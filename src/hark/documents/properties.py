@@ -6,7 +6,7 @@ from functools import partial
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import DecodedText, decode
 from hark.documents.messages import EncodedMessage, is_identifier, read_message
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import SplicedDocument
 
 _END = r"(?:\r\n|\r|\n)"
 _ENTRY = re.compile(
@@ -25,8 +25,7 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     file = _decode(content)
     text = file.text
     ascii_only = text.isascii() or file.encoding == "latin-1"
-    parts: list[str | Splice] = []
-    end = 0
+    messages: list[tuple[int, EncodedMessage]] = []
     for entry in _ENTRY.finditer(text):
         raw = entry["value"]
         if not raw:
@@ -35,11 +34,10 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
         quotes = bool(re.search(r"\{\d", value))
         message = read_message(value.replace("''", "'") if quotes else value)
         quoted = quotes and _QUOTED_BRACE.search(value.replace("''", ""))
-        if message.translatable and not quoted and not is_identifier(value):
-            parts.append(text[end : entry.start("value")])
-            parts.append(EncodedMessage(raw, message, partial(_encode, raw, quotes, ascii_only)))
-            end = entry.end("value")
-    return SplicedDocument(file, [*parts, text[end:]])
+        if not quoted and not is_identifier(value):
+            encode = partial(_encode, raw, quotes, ascii_only)
+            messages.append((entry.start("value"), EncodedMessage(raw, message, encode)))
+    return SplicedDocument.of_messages(file, messages)
 
 
 def _decode(content: bytes) -> DecodedText:

@@ -4,18 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.documents.document import (
-    Document,
-    ReadingOptions,
-    Segment,
-    SegmentTranslation,
-    WrongKindError,
-)
+from hark.documents.document import Document, ReadingOptions, Segment, SegmentTranslation, WrongKindError
 from hark.documents.encoding import DecodedText
 from hark.documents.messages import EncodedMessage, plural_rule
 from hark.documents.xml import decode_xml
-from hark.documents.xml_document import XmlElements, read_escaped
-from hark.documents.xml_inline import attributes
+from hark.documents.xml_elements import XmlElements, attributes, read_escaped
 from hark.text.rewrite import Rewriting, Span
 
 _GONE = frozenset(("vanished", "obsolete"))
@@ -58,8 +51,7 @@ class QtDocument:
         edits: list[tuple[Span, str]] = []
         rest = iter(translations)
         for entry in self._entries:
-            done = [next(rest) for _ in entry.messages]
-            edits += self._fill(entry, done)
+            edits += self._fill(entry, [next(rest) for _ in entry.messages])
         if edits:
             edits += self._language()
         return self._file.encode(Rewriting.of(self._file.text, sorted(edits)).after, "xml")
@@ -85,7 +77,7 @@ class QtDocument:
                 continue
             yield _Entry(
                 messages,
-                (elements.starts[translation], elements.starts[translation + 1]),
+                elements.tag(translation),
                 elements.span(translation),
                 self._forms(content) if plural else 0,
                 elements.tokens[translation].kind == "single",
@@ -119,9 +111,8 @@ class QtDocument:
         """State the target language if the file does not."""
         for number, token in enumerate(self._elements.tokens):
             if token.name == "TS" and self._target and not attributes(token.raw).get("language"):
-                start = self._elements.starts[number]
                 raw = re.sub(r"\slanguage\s*=\s*(\"\"|'')", "", token.raw)
-                yield (start, start + len(token.raw)), f'{raw[:-1]} language="{self._target.replace("-", "_")}">'
+                yield self._elements.tag(number), f'{raw[:-1]} language="{self._target.replace("-", "_")}">'
                 return
 
 

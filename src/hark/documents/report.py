@@ -16,7 +16,7 @@ from hark.pages.formats import plural
 from hark.text.terms import Terms
 
 SegmentState = Literal["translated", "kept", "memory"]
-MAX_LISTED, LONGEST = 100, 1_000
+MAX_LISTED, MAX_TEXT_CHARS = 100, 1_000
 """Flagged segments in a summary, and characters of their texts."""
 _STYLE = """
 td, th { white-space: normal; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
@@ -29,8 +29,6 @@ td:first-child { white-space: nowrap; color: var(--soft); }
 
 @dataclass(frozen=True)
 class DocumentReport:
-    """The report on one document."""
-
     name: str
     segments: tuple[tuple[str, SegmentOutcome], ...]
     """The source text and the outcome of each segment."""
@@ -58,8 +56,7 @@ class DocumentReport:
         """A line about each flagged segment."""
         for number, (source, outcome) in enumerate(self.segments, start=1):
             if outcome.reasons:
-                text = " ".join(source.split())
-                text = text if len(text) <= 40 else text[:39] + "…"
+                text = _shorten(" ".join(source.split()), 40)
                 yield f"segment {number} ({text}): {'; '.join(map(str, outcome.reasons))}"
 
 
@@ -88,7 +85,6 @@ def state_of(source: str, outcome: SegmentOutcome) -> SegmentState:
 
 
 def to_json(reports: Sequence[DocumentReport]) -> str:
-    """The reports as JSON."""
     return json.dumps({"format": 1, "documents": [_to_row(each) for each in reports]}, ensure_ascii=False, indent=1)
 
 
@@ -124,8 +120,8 @@ def to_summary(report: DocumentReport) -> dict[str, Any]:
     flagged = [
         {
             "number": number,
-            "source": _shorten(source),
-            "text": _shorten(outcome.text),
+            "source": _shorten(source, MAX_TEXT_CHARS),
+            "text": _shorten(outcome.text, MAX_TEXT_CHARS),
             "warnings": list(map(str, outcome.reasons)),
         }
         for number, (source, outcome) in enumerate(report.segments, start=1)
@@ -138,8 +134,8 @@ def to_summary(report: DocumentReport) -> dict[str, Any]:
     }
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _shorten(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def to_html(reports: Sequence[DocumentReport]) -> str:

@@ -8,7 +8,7 @@ from unicodedata import east_asian_width
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.rst_inline import RstInline, name_key, read_inline, references
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import ONE_LINE, LineWrap, Splice, SplicedDocument
 from hark.translate.align import Link
 
 _LINE = re.compile(r"([ \t]*)([^\r\n]*)(\r\n|\r|\n|\Z)")
@@ -59,8 +59,6 @@ class _RstLine:
 
 @dataclass(frozen=True)
 class RstSegment:
-    """A part of the file that is translated."""
-
     raw: str
     inline: RstInline
 
@@ -77,11 +75,7 @@ class RstSegment:
 class RstText(RstSegment):
     """Lines of a paragraph that are translated together."""
 
-    prefix: str = ""
-    """What begins a further line; it includes the end of the line before. Empty: the text is one line."""
-    width: int = 0
-    indent: int = 0
-    """Characters before the first line."""
+    wrap: LineWrap
     literal: bool = False
     """Whether two colons at the end introduce code."""
 
@@ -93,18 +87,10 @@ class RstText(RstSegment):
             filled = filled.rstrip(" :：") + "::"
         elif filled.endswith("::"):
             filled = filled[:-1]
-        lines, column = list[str](), self.indent
-        for word in _WORD.findall(filled) or [""]:
-            wide = not self.prefix or column + 1 + len(word) <= self.width
-            if lines and (wide or _NOT_FIRST.match(word)):
-                lines[-1] += f" {word}"
-                column += 1 + len(word)
-            else:
-                column = len(word) + (len(self.prefix.lstrip("\r\n")) if lines else self.indent)
-                lines.append(word)
+        lines = self.wrap.lines(_WORD.findall(filled) or [""], _NOT_FIRST)
         if _NOT_FIRST.match(lines[0].split(" ")[0]) and not _NOT_FIRST.match(self.raw.split(maxsplit=1)[0]):
             lines[0] = re.sub(r"^(\(?\w*)", r"\1\\", lines[0])
-        return self.prefix.join(lines)
+        return self.wrap.prefix.join(lines)
 
 
 @dataclass(frozen=True)
@@ -197,7 +183,7 @@ class _RstBlocks:
         lines = [self._take() for _ in range(3 if over else 2)]
         raw, tail = "".join(line.raw for line in lines).removesuffix(under.end), under.end
         inline = read_inline(title.body.strip())
-        if not _has_words(inline.text):
+        if not inline.tree.has_words:
             return (raw, tail)
         label = title.body.strip() if name_key(title.body) in self._names else ""
         above = lines[0].raw if over else ""
@@ -225,7 +211,7 @@ class _RstBlocks:
         elif rest.strip() and name in _TITLED:
             self._take()
             yield head
-            yield from self._piece(rest, "")
+            yield from self._piece(rest, rest.strip())
             yield line.end
         else:
             yield self._take().raw
@@ -242,7 +228,6 @@ class _RstBlocks:
             yield self._take().raw
 
     def _kept(self, indent: int) -> Iterator[str]:
-        """A line and what is indented below it."""
         yield self._take().raw
         yield from self._deeper(indent)
 
@@ -303,12 +288,11 @@ class _RstBlocks:
         raw = "".join(line.raw for line in lines)[len(head) :].removesuffix(tail)
         joined = " ".join(body.strip() for body in bodies)
         yield head
+        wrap = ONE_LINE
         if len(lines) > 1:
-            prefix = lines[0].end + lines[1].space
             width = max(len(line.space + line.body.rstrip()) for line in lines)
-            yield from self._piece(raw, joined, prefix, width, len(head))
-        else:
-            yield from self._piece(raw, joined)
+            wrap = LineWrap(lines[0].end + lines[1].space, width, len(head))
+        yield from self._piece(raw, joined, wrap)
         yield tail
         if literal:
             yield from self._literal(indent if exact else lines[-1].indent)
@@ -332,24 +316,17 @@ class _RstBlocks:
         elif line.indent == indent and re.match(r"[!-/:-@\[-`{-~]", line.body):
             yield from self._until_blank()
 
-    def _piece(
-        self, raw: str, joined: str, prefix: str = "", width: int = 0, indent: int = 0
-    ) -> Iterator[str | Splice]:
+    def _piece(self, raw: str, joined: str, wrap: LineWrap = ONE_LINE) -> Iterator[str | Splice]:
         """A text to translate; as it is if it has no words."""
-        joined = joined or raw.strip()
         literal = joined.endswith("::") and not joined.endswith(" ::")
         if joined.endswith("::"):
             joined = joined[:-1] if literal else joined[:-2].rstrip()
         inline = read_inline(joined)
-        if not _has_words(inline.text):
+        if not inline.tree.has_words:
             yield raw
         elif literal or not raw.endswith("::"):
-            yield RstText(raw, inline, prefix, width, indent, literal)
+            yield RstText(raw, inline, wrap, literal)
         else:
             inner = raw.removesuffix("::").rstrip()
-            yield RstText(inner, inline, prefix, width, indent)
+            yield RstText(inner, inline, wrap)
             yield raw[len(inner) :]
-
-
-def _has_words(text: str) -> bool:
-    return any(map(str.isalpha, re.sub(r"\{\{\w+\}\}", "", text)))

@@ -32,6 +32,7 @@ _GLUED_AFTER = re.compile(rf"{_CLOSE}(?=[^\s'\"\)\]}}>\-/:.,;!?\\’”»–—�
 _EMPTY = re.compile(rf"{_OPEN}(?:\*\*\s*\*\*|\*\s*\*|_?``){_CLOSE}")
 _NO_TEXT = re.compile(rf"({_OPEN}(?::[\w.+:-]+:)?`)\s+(<[^`<>]+>`)")
 _SPACE_INSIDE = re.compile(rf"({_OPEN}(?:\*\*?|_?`|:[\w.+:-]+:`))(\s+)(?!<)")
+_LINK = re.compile(r"`([^`<>]+)`_(?![\w_])|(?<![\w`])([A-Za-z\d](?:[\w.+:-]{0,100}[A-Za-z\d])?)_(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,6 @@ class RstInline:
 
 
 def read_inline(source: str) -> RstInline:
-    """Read inline markup."""
     source = source.replace(_OPEN, "").replace(_CLOSE, "")
     tree = InlineTree(source)
     literal: set[str] = set()
@@ -93,13 +93,9 @@ def _add(tree: InlineTree, found: re.Match[str]) -> None:
             _wrap(tree, raw[: found.start("shown") - found.start()], found["shown"], f" {found['to'].strip()}`")
         case "link":
             # The text is the name of what is meant, which a translation would break.
-            name = f" <{found['text']}_>" if found["end"] == "_" else ""
-            _wrap(
-                tree,
-                "`",
-                found["text"],
-                f" {found['url'].strip()}`{found['end']}" if found["url"] else f"{name}`{found['end']}",
-            )
+            named = f" <{found['text']}_>" if found["end"] == "_" else ""
+            target = f" {found['url'].strip()}" if found["url"] else named
+            _wrap(tree, "`", found["text"], f"{target}`{found['end']}")
         case "target":
             _wrap(tree, "_`", found["anchor"], "`")
         case "strong":
@@ -120,12 +116,7 @@ def _wrap(tree: InlineTree, opening: str, text: str, closing: str) -> None:
 
 def references(source: str) -> set[str]:
     """The names that links without an address refer to, as they are compared."""
-    found: set[str] = set()
-    for token in re.finditer(
-        r"`([^`<>]+)`_(?![\w_])|(?<![\w`])([A-Za-z\d](?:[\w.+:-]{0,100}[A-Za-z\d])?)_(?!\w)", source
-    ):
-        found.add(name_key(token[1] or token[2]))
-    return found
+    return {name_key(found[1] or found[2]) for found in _LINK.finditer(source)}
 
 
 def name_key(name: str) -> str:

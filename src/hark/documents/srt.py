@@ -29,12 +29,8 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     """Read SubRip or WebVTT, which differ in little else than their first line."""
     file = decode(content)
     vtt = file.text.startswith("WEBVTT")
-    newline = "\r\n" if "\r\n" in file.text else "\r" if "\n" not in file.text else "\n"
-    return SubtitleDocument(file, list(_cues(file.text, vtt)), newline, _escape_vtt if vtt else str)
-
-
-def _escape_vtt(text: str) -> str:
-    return text.translate(_VTT_ESCAPES)
+    escapes = _VTT_ESCAPES if vtt else {}
+    return SubtitleDocument(file, list(_cues(file.text, vtt)), file.newline, escapes)
 
 
 def _cues(text: str, vtt: bool) -> Iterator[Cue]:

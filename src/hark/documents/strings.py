@@ -5,7 +5,7 @@ import re
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.messages import EncodedMessage, is_identifier, read_message
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import SplicedDocument
 
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _ENTRY = re.compile(
@@ -20,8 +20,8 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     """Read a strings file in UTF-8 or UTF-16."""
     file = decode(content)
     text = file.text
-    parts: list[str | Splice] = []
-    end = at = 0
+    messages: list[tuple[int, EncodedMessage]] = []
+    at = 0
     while at < len(text):
         entry = _ENTRY.match(text, at)
         if entry is None:
@@ -32,11 +32,9 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
         if not raw or not raw.startswith('"'):
             continue
         value = unescape(raw[1:-1])
-        message = read_message(value)
-        if message.translatable and not is_identifier(value):
-            parts += [text[end : entry.start(1)], EncodedMessage(raw, message, _encode)]
-            end = entry.end(1)
-    return SplicedDocument(file, [*parts, text[end:]])
+        if not is_identifier(value):
+            messages.append((entry.start(1), EncodedMessage(raw, read_message(value), _encode)))
+    return SplicedDocument.of_messages(file, messages)
 
 
 def unescape(raw: str) -> str:

@@ -4,9 +4,10 @@ import re
 from itertools import pairwise
 
 from hark.documents.document import Document, ReadingOptions
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.messages import EncodedMessage
+from hark.documents.splicing import SplicedDocument
 from hark.documents.xml import decode_xml
-from hark.documents.xml_document import XmlElements, read_escaped
+from hark.documents.xml_elements import XmlElements, read_escaped
 
 _TEXTS = frozenset(("NSStringLocalizedFormatKey", "zero", "one", "two", "few", "many", "other"))
 """Keys whose strings are shown."""
@@ -18,15 +19,9 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     file = decode_xml(content)
     elements = XmlElements.of(file.text)
     opened = [number for number, token in enumerate(elements.tokens) if token.kind == "open"]
-    parts: list[str | Splice] = []
-    end = 0
+    messages: list[tuple[int, EncodedMessage]] = []
     for key, value in pairwise(opened):
         names = elements.tokens[key].name, elements.tokens[value].name
-        if names != ("key", "string") or elements.content(key).strip() not in _TEXTS:
-            continue
-        start, stop = elements.span(value)
-        message = read_escaped(file.text[start:stop], _VARIABLE)
-        if message.message.translatable:
-            parts += [file.text[end:start], message]
-            end = stop
-    return SplicedDocument(file, [*parts, file.text[end:]], "xml")
+        if names == ("key", "string") and elements.content(key).strip() in _TEXTS:
+            messages.append((elements.span(value)[0], read_escaped(elements.content(value), _VARIABLE)))
+    return SplicedDocument.of_messages(file, messages, "xml")

@@ -1,10 +1,10 @@
-"""Subtitles: joins the cues of a sentence, and lays its translation out over the same cues. Times never change.
+"""Subtitles: joins the cues of a sentence, and lays its translation out over the same cues and their lines.
 
-Lays the translation of a sentence out over the subtitles (cues) that show it, and over their lines.
+Times never change.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ from hark.translate.align import Link
 
 READING_SPEED = 20.0
 """Characters that people read in a second; text is moved to a neighbouring cue rather than shown faster."""
-LINE = 42
+MAX_LINE_CHARS = 42
 """Characters of a line, unless the source has longer ones."""
 MAX_BREAKS = 100
 """Places to choose from; the time is quadratic in their number. Only texts beyond all reason have more."""
@@ -129,8 +129,8 @@ class Cue:
 class SubtitleDocument:
     """A file of subtitles. A segment is a sentence, or several if a cue ends one and begins another."""
 
-    def __init__(self, file: DecodedText, cues: Sequence[Cue], newline: str, escape: Callable[[str], str]) -> None:
-        self._file, self._newline, self._escape = file, newline, escape
+    def __init__(self, file: DecodedText, cues: Sequence[Cue], newline: str, escapes: dict[int, str]) -> None:
+        self._file, self._newline, self._escapes = file, newline, escapes
         spoken = [cue for cue in cues if any(map(str.isalnum, cue.text))]
         self._groups = [
             group for group in join_cues(spoken) if any(map(str.isalpha, "".join(each.text for each in group)))
@@ -160,8 +160,9 @@ class SubtitleDocument:
         for cue, (start, end) in zip(group, split_over_cues(text, slots), strict=True):
             source = (begin, begin + len(cue.text))
             inside = [_shifted(each, source, (start, end)) for each in links]
-            part = break_lines(text[start:end], max(LINE, cue.longest), cue.lines)
-            placed = place(cue.tree.root, cue.text, part, [each for each in inside if each], self._escape)
+            part = break_lines(text[start:end], max(MAX_LINE_CHARS, cue.longest), cue.lines)
+            kept = [each for each in inside if each]
+            placed = place(cue.tree.root, cue.text, part, kept, lambda text: text.translate(self._escapes))
             yield placed.replace("\n", self._newline)
             begin = source[1] + 1
 

@@ -1,10 +1,10 @@
-"""TMX: adds translations in the target language to units that have none; everything else stays byte for byte.
+"""TMX, the exchange format of translation memories: writes memories, which `hark.data.tmx` reads, and translates them.
 
-Writes TMX, the exchange format of translation memories; `hark.data.tmx` reads it.
+Units that have no translation in the target language get one; everything else stays byte for byte.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import SEEK_END
 from pathlib import Path
@@ -13,24 +13,21 @@ from xml.sax.saxutils import escape, quoteattr
 
 import hark
 from hark.data.tmx import LOW
-from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
-from hark.documents.encoding import DecodedText
+from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.xml import decode_xml
-from hark.documents.xml_inline import InlineContent, attributes, read_content
+from hark.documents.xml_elements import attributes
+from hark.documents.xml_inline import BilingualDocument, TargetUnit, read_content
 from hark.errors import UserError
-from hark.text.rewrite import Rewriting, Span
 
 _INVALID = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot hold."""
-TAIL = 1 << 16
+TAIL_BYTES = 1 << 16
 """Bytes at the end of a memory in which its body ends."""
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class TranslationUnit:
-    """A text and its translation."""
-
     source: str
     target: str
     score: float | None = None
@@ -40,7 +37,6 @@ class TranslationUnit:
 
 
 def new_tmx(source: str) -> bytes:
-    """A memory without units."""
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
         f'<header creationtool="hark" creationtoolversion="{hark.__version__}" segtype="sentence" o-tmf="hark" '
@@ -54,13 +50,13 @@ def add_units(
     """Yield the content of a memory with units added at its end; the rest of the file stays as it is."""
     head = file.read(200).lower()
     size = file.seek(0, SEEK_END)
-    start = file.seek(max(0, size - TAIL))
+    start = file.seek(max(0, size - TAIL_BYTES))
     place = file.read().rfind(b"</body>")
     if place < 0 or (b"encoding=" in head and b"utf-8" not in head):
         raise UserError(f"{path}: units can be added only to a complete TMX file in UTF-8; name another file")
     file.seek(0)
-    for at in range(0, start + place, BLOCK):
-        yield file.read(min(BLOCK, start + place - at))
+    for at in range(0, start + place, BLOCK_BYTES):
+        yield file.read(min(BLOCK_BYTES, start + place - at))
     yield "".join(_unit(each, source, target) for each in units).encode()
     yield file.read()
 
@@ -93,37 +89,6 @@ _UNIT = re.compile(r"<!--.*?-->|<tu\b[^>]*>(.*?)</tu>", re.DOTALL)
 _VARIANT = re.compile(r"(<tuv\b[^>]*>)(.*?)(<seg\b[^>]*>)(.*?)(</seg>.*?</tuv>)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class _Variant:
-    """A text in the source language without a translation."""
-
-    content: InlineContent
-    at: int
-    """Where the translation is inserted."""
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
-class TmxDocument:
-    """A translation memory. A text whose translation equals it stays without one."""
-
-    file: DecodedText
-    variants: Sequence[_Variant]
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return [Segment(each.content.text, each.content.tagged, True) for each in self.variants]
-
-    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
-        edits: list[tuple[Span, str]] = []
-        for each, done in zip(self.variants, translations, strict=True):
-            filled = None if done.text == each.content.text else each.content.fill(done.text, done.links)
-            if filled is not None:
-                edits.append(((each.at, each.at), each.before + filled + each.after))
-        return self.file.encode(Rewriting.of(self.file.text, edits).after, "xml")
-
-
 def read(content: bytes, options: ReadingOptions) -> Document:
     """Read TMX; the target language must be known."""
     file = decode_xml(content)
@@ -138,10 +103,10 @@ def read(content: bytes, options: ReadingOptions) -> Document:
         raise DocumentError(
             "the TMX file does not say in which language its texts are: say which one to translate from"
         )
-    return TmxDocument(file, list(_find_variants(file.text, source, options.target)))
+    return BilingualDocument(file, list(_find_units(file.text, source, options.target)))
 
 
-def _find_variants(text: str, source: str, target: str) -> Iterator[_Variant]:
+def _find_units(text: str, source: str, target: str) -> Iterator[TargetUnit]:
     """Yield the texts in the source language whose units have none in the target language."""
     for unit in _UNIT.finditer(text):
         if unit[1] is None:  # a comment
@@ -155,16 +120,11 @@ def _find_variants(text: str, source: str, target: str) -> Iterator[_Variant]:
             before = text[unit.start(1) : found.start()]
             indent = before[len(before.rstrip()) :]
             opening = re.sub(r"((?:xml:)?lang\s*=\s*[\"'])[^\"']*", rf"\g<1>{target}", found[1], count=1)
-            yield _Variant(content, found.end(), indent + opening + _space(found[2]) + found[3], _closing(found[5]))
-
-
-def _space(between: str) -> str:
-    """White space before the segment; notes and properties belong to the source."""
-    return between if not between.strip() else between[: len(between) - len(between.lstrip())]
-
-
-def _closing(raw: str) -> str:
-    return re.sub(r"(</seg>\s*).*(</tuv>)", r"\1\2", raw, flags=re.DOTALL)
+            between = found[2]  # notes and properties belong to the source
+            space = between[: len(between) - len(between.lstrip())]
+            closing = re.sub(r"(</seg>\s*).*(</tuv>)", r"\1\2", found[5], flags=re.DOTALL)
+            at = found.end()
+            yield TargetUnit(content, (at, at), indent + opening + space + found[3], closing)
 
 
 def _language(tag: str) -> str:

@@ -9,7 +9,7 @@ from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.key_paths import KeyPaths
 from hark.documents.messages import EncodedMessage, read_message
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import SplicedDocument
 from hark.text.rewrite import Span
 
 _TOKEN = re.compile(
@@ -27,7 +27,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
-    """Read TOML."""
     file = decode(content)
     text = file.text
     try:
@@ -37,19 +36,14 @@ def read(content: bytes, options: ReadingOptions) -> Document:
     except RecursionError:
         raise DocumentError("the TOML is nested too deep") from None
     paths = KeyPaths(options.paths)
-    parts: list[str | Splice] = []
-    end = 0
+    messages: list[tuple[int, EncodedMessage]] = []
     for span, path in _find_strings(text):
         raw = text[slice(*span)]
         value = unescape(raw)
-        if not paths.takes(path, value):
-            continue
-        message = read_message(value)
-        if message.translatable:
-            parts += [text[end : span[0]], EncodedMessage(raw, message, partial(_encode, raw))]
-            end = span[1]
+        if paths.takes(path, value):
+            messages.append((span[0], EncodedMessage(raw, read_message(value), partial(_encode, raw))))
     paths.check()
-    return SplicedDocument(file, [*parts, text[end:]])
+    return SplicedDocument.of_messages(file, messages)
 
 
 def unescape(raw: str) -> str:
@@ -104,6 +98,7 @@ def _find_strings(text: str) -> Iterator[tuple[Span, tuple[str | int, ...]]]:
     counts: dict[tuple[str | int, ...], int] = {}
     for token in _TOKEN.finditer(text):
         raw, sign, newline = token["string"], token["sign"], token["newline"]
+        key = token["bare"] if raw is None else unescape(raw)
         if newline is not None:
             if not opened:
                 if header:
@@ -115,17 +110,18 @@ def _find_strings(text: str) -> Iterator[tuple[Span, tuple[str | int, ...]]]:
         elif header or (sign == "[" and expects_key and not opened and not keys):
             header = True
             depth += sign == "["
-            if raw is not None or token["bare"] is not None:
-                keys.append(unescape(raw) if raw is not None else token["bare"])
+            if key is not None:
+                keys.append(key)
         elif expects_key:
-            if raw is not None or token["bare"] is not None:
-                keys.append(unescape(raw) if raw is not None else token["bare"])
+            if key is not None:
+                keys.append(key)
             elif sign == "=":
                 expects_key = False
             elif sign == "}":
                 keys, expects_key = opened.pop()[1], False
         elif raw is not None:
-            yield token.span(), (*_numbered(table, counts), *_path(opened, keys))
+            above = [step for _, steps in opened for step in steps]
+            yield token.span(), (*_numbered(table, counts), *above, *keys)
         elif sign == "[":
             opened.append(("[", keys))
             keys = [0]
@@ -141,12 +137,6 @@ def _find_strings(text: str) -> Iterator[tuple[Span, tuple[str | int, ...]]]:
                 keys, expects_key = [], True
         elif sign in ("]", "}") and opened:
             keys = opened.pop()[1]
-
-
-def _path(opened: list[tuple[str, list[str | int]]], keys: list[str | int]) -> Iterator[str | int]:
-    for _, steps in opened:
-        yield from steps
-    yield from keys
 
 
 def _numbered(table: list[str | int], counts: dict[tuple[str | int, ...], int]) -> Iterator[str | int]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from hark.documents.document import Document, Segment, SegmentKey, SegmentOutcome
 from hark.documents.memory import Memory, recall
@@ -11,17 +11,11 @@ from hark.documents.messages import find_placeholders, keeps_placeholders
 from hark.translate.faults import Reason, in_order
 from hark.translate.translation import Translation
 
+if TYPE_CHECKING:
+    from hark.documents.cache import SegmentCache  # it locks files, which not every system can
+
 TranslateTexts = Callable[[list[str], bool], Iterator[Translation]]
 """Translates texts in order; the flag asks for word links, which take time."""
-
-
-class KeepsOutcomes(Protocol):
-    """Remembers the outcomes of an interrupted run, as `SegmentCache` does."""
-
-    @property
-    def done(self) -> Mapping[SegmentKey, SegmentOutcome]: ...
-
-    def add(self, key: SegmentKey, outcome: SegmentOutcome) -> None: ...
 
 
 def sample(document: Document, characters: int) -> Iterator[str]:
@@ -47,10 +41,7 @@ class DocumentJob:
     """The work on a document: which texts are still to be translated, and the outcomes of the others."""
 
     def __init__(
-        self,
-        document: Document,
-        done: Mapping[SegmentKey, SegmentOutcome] | None = None,
-        memory: Memory | None = None,
+        self, document: Document, done: Mapping[SegmentKey, SegmentOutcome] | None = None, memory: Memory | None = None
     ) -> None:
         """`done`: outcomes of an interrupted run."""
         self._document, self._memory = document, memory
@@ -64,7 +55,6 @@ class DocumentJob:
                 self._outcomes[key] = SegmentOutcome(text, origin="memory")
 
     def sample(self, characters: int) -> Iterator[str]:
-        """Texts from the beginning of the document, each with a line end, to detect its language."""
         return sample(self._document, characters)
 
     @property
@@ -105,7 +95,7 @@ def flag_placeholders(segment: Segment, outcome: SegmentOutcome) -> SegmentOutco
 def translate_document(
     document: Document,
     translate: TranslateTexts,
-    cache: KeepsOutcomes | None = None,
+    cache: "SegmentCache | None" = None,
     memory: Memory | None = None,
     advance: Callable[[int], object] = lambda _: None,
 ) -> TranslatedDocument:

@@ -19,16 +19,16 @@ from hark.documents.document import Document, ReadingOptions, SegmentTranslation
 from hark.documents.drawing import DrawingScheme
 from hark.documents.ooxml import (
     PREFIXES,
-    PlainFormat,
-    RunFormat,
+    PlainScheme,
     RunNames,
     open_package,
     parts_of,
     read_parts,
     run_format,
+    split_paragraph,
     split_text,
 )
-from hark.documents.paragraph_piece import Item, Kept, ParagraphText
+from hark.documents.paragraph_piece import Item, Kept, ParagraphText, TextFormat
 from hark.documents.xml_document import EditableText, XmlScheme
 from hark.documents.xml_nodes import CONTROL, Node, Source, find_nodes
 
@@ -40,7 +40,6 @@ _RUN = RunNames("x:rPr", "t")
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
-    """Read an XLSX file."""
     archive = open_package(content, "XLSX", "(spreadsheetml|ms-excel)")
     tables = list(_read_tables(archive))
     kept = frozenset(_names_in_use(archive, tables))
@@ -50,29 +49,29 @@ def read(content: bytes, options: ReadingOptions) -> Document:
     if any(b"inlineStr" in archive.read(name) for name in types if types[name] == _SHEET):
         schemes[_SHEET] = strings
     schemes[f"{_TYPE}.comments+xml"] = StringScheme(frozenset())
-    schemes["application/vnd.ms-excel.threadedcomments+xml"] = ThreadScheme()
+    schemes["application/vnd.ms-excel.threadedcomments+xml"] = PlainScheme(
+        "t:text", read=split_paragraph, prefixes={_THREADS: "t"}
+    )
     return WorkbookDocument(archive, read_parts(archive, schemes, DrawingScheme(options)), tables, kept)
 
 
-class StringScheme:
+class StringScheme(XmlScheme):
     """Strings of cells, shared or not, and of comments."""
 
     prefixes = PREFIXES
     blocks = frozenset(("x:si", "x:is", "x:text"))
-    skipped = frozenset[str]()
 
     def __init__(self, kept: frozenset[str]) -> None:
         """`kept`: texts that are not translated."""
         self._kept = kept
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
-        """The text of a string."""
         if string_of(block) in self._kept:
             return
         plain = block.find("x:t")
         runs = [each for each in block.elements if each.name == "x:r"]
         if plain is not None and not runs and len(list(block.elements)) == 1:
-            yield ParagraphText(plain.inner_start, plain.inner_end, list(split_text(plain.text, PlainFormat())))
+            yield split_paragraph(plain)
             return
         # Readings of Japanese text (rPh) have no place in a translation.
         items: list[Item] = []
@@ -80,7 +79,7 @@ class StringScheme:
             if each.name == "x:t":
                 head = source.text(each.start, each.inner_start).removesuffix("/>").removesuffix(">")
                 tail = f"</{head.split(None, 1)[0][1:]}>"
-                items += split_text(each.text, RunFormat("", f"{head}>", tail))
+                items += split_text(each.text, TextFormat((), f"{head}>", tail))
             elif each.name == "x:r" and (text := each.find("x:t")) is not None:
                 items += split_text(text.text, run_format(each, _RUN, source, ' xml:space="preserve"'))
             elif each.name not in ("x:rPh", "x:phoneticPr"):
@@ -92,18 +91,6 @@ def string_of(block: Node) -> str:
     """The text of a string, without the readings of Japanese characters."""
     runs = [block, *(each for each in block.elements if each.name == "x:r")]
     return "".join(each.text for run in runs for each in run.elements if each.name == "x:t")
-
-
-class ThreadScheme:
-    """Comments that have answers."""
-
-    prefixes: Mapping[str, str] = {_THREADS: "t"}
-    blocks = frozenset(("t:text",))
-    skipped = frozenset[str]()
-
-    def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
-        """The text of a comment."""
-        yield ParagraphText(block.inner_start, block.inner_end, list(split_text(block.text, PlainFormat())))
 
 
 @dataclass(frozen=True)
@@ -173,7 +160,6 @@ class WorkbookDocument(ArchiveDocument):
 
 
 def _rename(content: bytes, names: Mapping[str, str]) -> bytes:
-    """Change the names of the columns in a table's part."""
     nodes = [
         each
         for table in find_nodes(content, PREFIXES, frozenset(("x:table",)), "table")

@@ -1,14 +1,20 @@
-"""Inline elements of XLIFF and TMX: codes that enclose text are placed by alignment, others are placeholders."""
+"""What XLIFF and TMX share: units of a source and a target, and the inline elements in them.
+
+Codes that enclose text are placed by alignment, others are placeholders.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from hark.documents.markup_tokens import ATTRIBUTE, Token, pair_up, tokenise
-from hark.documents.messages import has_words, keeps_placeholders
-from hark.documents.placing import InlineTree, place
-from hark.translate.align import Link
+from hark.documents.document import Segment, SegmentTranslation
+from hark.documents.encoding import DecodedText
+from hark.documents.markup_tokens import Token, pair_up, tokenise
+from hark.documents.messages import Message
+from hark.documents.placing import InlineTree
+from hark.documents.xml_elements import attributes
+from hark.text.rewrite import Rewriting, Span
 
 _ENCLOSING = frozenset(("g", "mrk", "pc", "hi"))
 _OPENING = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}
@@ -19,58 +25,58 @@ _CDATA = re.compile(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class InlineContent:
-    """The content of a source element: its text, and how to write a translation with the same codes."""
+class TargetUnit:
+    """A source to translate, and the edits of the file around its target."""
 
-    raw: str
-    tree: InlineTree
-    written: dict[int, str]
-    lead: str
-    tail: str
-    cdata: bool = False
+    content: Message
+    target: Span
+    """The content of the target; or the place where one is to be inserted."""
+    before: str
+    after: str
+    state: tuple[Span, str] | None = None
+    """The tag with the state of the translation, and how it is after translation."""
+
+
+@dataclass(frozen=True)
+class BilingualDocument:
+    """A file of sources and targets. A unit whose translation equals its source stays as it is."""
+
+    file: DecodedText
+    units: Sequence[TargetUnit]
+    languages: Sequence[tuple[Span, str]] = ()
+    """The edits that state the target language, which are made if there are others."""
 
     @property
-    def text(self) -> str:
-        return self.tree.text
+    def segments(self) -> Sequence[Segment]:
+        return [Segment(unit.content.text, unit.content.tagged, True) for unit in self.units]
 
-    @property
-    def tagged(self) -> bool:
-        return self.tree.tagged
-
-    @property
-    def translatable(self) -> bool:
-        return has_words(self.text)
-
-    def fill(self, translation: str, links: Sequence[Link]) -> str | None:
-        """Return the translated content; None if a placeholder is missing or too many."""
-        if not keeps_placeholders(self.text, translation):
-            return None
-        if self.cdata:
-            return f"{self.lead}<![CDATA[{translation.replace(']]>', ']]]]><![CDATA[>')}]]>{self.tail}"
-        filled = place(self.tree.root, self.text, translation, links, lambda part: part.translate(self.written))
-        return self.lead + filled + self.tail
+    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
+        edits: list[tuple[Span, str]] = []
+        for unit, done in zip(self.units, translations, strict=True):
+            filled = None if done.text == unit.content.text else unit.content.fill(done.text, done.links)
+            if filled is not None:
+                edits.append((unit.target, unit.before + filled + unit.after))
+                edits += [unit.state] if unit.state else []
+        if edits:
+            edits += self.languages
+        return self.file.encode(Rewriting.of(self.file.text, sorted(edits)).after, "xml")
 
 
-def attributes(tag: str) -> dict[str, str]:
-    """The attributes of a tag, unescaped."""
-    return {found[1]: unescape(found[2].strip("\"'")) for found in ATTRIBUTE.finditer(tag)}
-
-
-def read_content(raw: str) -> InlineContent:
-    """Read the content of a source element."""
+def read_content(raw: str) -> Message:
     if section := _CDATA.fullmatch(raw):
         inner = section[1].strip()
         tree = InlineTree(raw)
         tree.add_text(inner)
         before, _, after = raw.partition("<![CDATA[")
-        return InlineContent(raw, tree, {}, before, after.rpartition("]]>")[2], cdata=True)
+        tail = f"]]>{after.rpartition(']]>')[2]}"
+        return Message(raw, tree, f"{before}<![CDATA[", tail, lambda part: part.replace("]]>", "]]]]><![CDATA[>"))
     inner = raw.strip()
     start = raw.find(inner)
     written = {ord("&"): "&amp;", ord("<"): "&lt;"}
     if ">" not in re.sub(r"<[^>]*>", "", inner):
         written[ord(">")] = "&gt;"
     tree = _build(inner, written)
-    return InlineContent(raw, tree, written, raw[:start], raw[start + len(inner) :])
+    return Message(raw, tree, raw[:start], raw[start + len(inner) :], lambda part: part.translate(written))
 
 
 def _build(inner: str, written: dict[int, str]) -> InlineTree:

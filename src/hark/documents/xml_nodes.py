@@ -42,18 +42,15 @@ class Node:
         return (each for each in self.children if isinstance(each, Node))
 
     def find(self, name: str) -> "Node | None":
-        """The first child with a name."""
         return next((each for each in self.elements if each.name == name), None)
 
     def walk(self) -> "Iterator[Node]":
-        """This element and all below, in reading order."""
         yield self
         for each in self.elements:
             yield from each.walk()
 
     @property
     def text(self) -> str:
-        """The text directly in the element."""
         return "".join(each for each in self.children if isinstance(each, str))
 
 
@@ -71,7 +68,6 @@ class Source:
         self._edits.append((start, end, new.encode("utf-8", "replace")))
 
     def part(self, start: int, end: int) -> bytes:
-        """A part of the source with its edits."""
         if not self._edits or self._edits[-1][0] < start:
             return self.content[start:end]
         parts: list[bytes] = []
@@ -83,7 +79,6 @@ class Source:
         return b"".join([*parts, self.content[place:end]])
 
     def text(self, start: int, end: int) -> str:
-        """A part of the source with its edits."""
         return self.part(start, end).decode()
 
     def finish(self, start: int, end: int) -> bytes:

@@ -11,7 +11,7 @@ from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.key_paths import KeyPaths
 from hark.documents.messages import EncodedMessage, read_message
-from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.splicing import SplicedDocument
 from hark.documents.yaml_scalars import YamlScalar, find_scalars, is_string
 
 _CODE_KEYS = frozenset("run script before_script after_script command cmd entrypoint install".split())  # noqa: SIM905
@@ -26,22 +26,16 @@ _BREAKS_PLAIN = re.compile(r":(?:\s|$)|\s#|[\n\r\t]|\s$")
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
-    """Read YAML."""
     file = decode(content)
-    text = file.text
     paths = KeyPaths(options.paths)
-    parts: list[str | Splice] = []
-    end = 0
-    for scalar in find_scalars(text):
+    messages: list[tuple[int, EncodedMessage]] = []
+    for scalar in find_scalars(file.text):
         if not paths.takes(scalar.path, scalar.value) or _is_code(scalar):
             continue
         for start, raw, value in _pieces(scalar):
-            message = read_message(value)
-            if message.translatable:
-                parts += [text[end:start], EncodedMessage(raw, message, partial(encode, scalar, raw))]
-                end = start + len(raw)
+            messages.append((start, EncodedMessage(raw, read_message(value), partial(encode, scalar, raw))))
     paths.check()
-    return SplicedDocument(file, [*parts, text[end:]])
+    return SplicedDocument.of_messages(file, messages)
 
 
 def _is_code(scalar: YamlScalar) -> bool:

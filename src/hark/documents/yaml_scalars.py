@@ -79,7 +79,6 @@ class _YamlFlowLevel:
 
 
 def find_scalars(text: str) -> Sequence[YamlScalar]:
-    """The string values of a file, in order."""
     return _YamlReader(text).read()
 
 
@@ -129,10 +128,14 @@ class _YamlReader:
     def _path(self) -> Path:
         return tuple(level.step for level in self._levels)
 
-    def _line_end(self, at: int) -> int:
-        found = _LINE.match(self._text, at)
+    def _end_of(self, pattern: re.Pattern[str], at: int) -> int:
+        """Where a pattern ends that matches anything, even nothing."""
+        found = pattern.match(self._text, at)
         assert found is not None
         return found.end()
+
+    def _line_end(self, at: int) -> int:
+        return self._end_of(_LINE, at)
 
     def _line(self, begin: int) -> int:
         """Read the line that begins here, and the further lines of its value; return where the next one begins."""
@@ -203,7 +206,6 @@ class _YamlReader:
         return after
 
     def _block(self, at: int, parent: int) -> int:
-        """Read the lines of a block."""
         text = self._text
         header = _BLOCK.match(text, at)
         if header is None:
@@ -235,7 +237,6 @@ class _YamlReader:
         return next_
 
     def _quoted(self, at: int, parent: int, end: int) -> int:
-        """Read a scalar in quotes."""
         found = (_DOUBLE if self._text[at] == '"' else _SINGLE).match(self._text, at)
         if found is None:
             return end
@@ -284,9 +285,7 @@ class _YamlReader:
         opened: list[_YamlFlowLevel] = []
         tagged = False
         while at < len(text):
-            space = _SPACE.match(text, at)
-            assert space is not None
-            at = space.end()
+            at = self._end_of(_SPACE, at)
             if at == len(text):
                 break
             sign = text[at]
@@ -321,9 +320,8 @@ class _YamlReader:
     def _flow_scalar(self, found: re.Match[str], opened: list[_YamlFlowLevel], parent: int, tagged: bool) -> None:
         """Take a scalar in brackets: a key, or a value."""
         text, raw = self._text, found[0].rstrip()
-        space = _SPACE.match(text, found.end())
-        assert space is not None
-        following = text[space.end() : space.end() + 1]
+        after = self._end_of(_SPACE, found.end())
+        following = text[after : after + 1]
         level = opened[-1]
         value = unquote(raw) if raw[0] in "\"'" else raw
         if following == ":":
