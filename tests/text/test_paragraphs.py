@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.text.paragraphs import MOST_CODE, Unit, group, wrap
+from hark.text.paragraphs import MAX_CODE_LINES, Unit, group, wrap
 
 PROSE = (
     "We have been working on this report for more than two years, and it was not always easy to find the people who "
@@ -90,6 +90,6 @@ def test_a_block_of_code_that_never_ends_is_passed_on_in_parts() -> None:
     """`(echo '```'; yes) | hark translate` filled the memory."""
     units = group(chain(["```\n"], repeat("y\n")))
     first, second = next(units), next(units)
-    assert (first.text, second.text) == ("```\n" + "y\n" * (MOST_CODE - 1), "y\n" * MOST_CODE)
+    assert (first.text, second.text) == ("```\n" + "y\n" * (MAX_CODE_LINES - 1), "y\n" * MAX_CODE_LINES)
     assert first.code
     assert second.code

@@ -105,10 +105,9 @@ def test_later_tables_take_precedence() -> None:
 
 
 def test_user_tables_override_bundled_ones(tmp_path: Path) -> None:
-    (tmp_path / "en-de.tsv").write_text("# ours\nCancel\tVerwerfen\tinterface\nBrexit\tBrexit\n", encoding="utf-8")
-    named = tmp_path / "phrases.tsv"
-    named.write_text("\ufeffBrexit\tAustritt\r\n\r\n", encoding="utf-8")
-    phrases = open_phrases("en-GB", "de", folder=tmp_path, files=[named])
+    rows = "\ufeff# ours\r\nCancel\tVerwerfen\tinterface\nBrexit\tAustritt\r\n\r\n"
+    (tmp_path / "en-de.tsv").write_text(rows, encoding="utf-8")
+    phrases = open_phrases("en-GB", "de", folder=tmp_path)
     assert phrases.lookup("cancel") == "Verwerfen"
     assert phrases.lookup("Brexit") == "Austritt"
     assert phrases.lookup("Save") == "Speichern"

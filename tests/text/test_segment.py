@@ -33,7 +33,7 @@ def test_without_dropout_ids_match_the_tokenizer(tokenizer, texts):
 
 
 def test_the_cache_is_bounded(tokenizer, monkeypatch):
-    monkeypatch.setattr("hark.text.vocabulary.MAX_ENTRIES", 5)
+    monkeypatch.setattr("hark.text.vocabulary.MAX_CACHED_WORDS", 5)
     bounded = Tokenizer(tokenizer.model)
     assert Segmenter(bounded).encode(sentences()) == tokenizer.encode(sentences())
     assert len(bounded._words) <= 5

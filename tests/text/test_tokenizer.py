@@ -16,7 +16,7 @@ from hark.errors import UserError
 from hark.text.address import has_symbols
 from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
-from hark.text.tokenizer import FEW, Tokenizer, train_symbols, train_tokenizer
+from hark.text.tokenizer import MAX_ONE_BY_ONE, Tokenizer, train_symbols, train_tokenizer
 from hark.text.vocabulary import SpecialIds
 from tests.translate import stub
 
@@ -135,7 +135,7 @@ def test_one_text_is_encoded_like_many(tokenizer):
 
 def test_few_texts_are_encoded_like_many(tokenizer):
     """Also those that sentencepiece gets one by one."""
-    ids, times = tokenizer.encode(ODD), FEW
+    ids, times = tokenizer.encode(ODD), MAX_ONE_BY_ONE
     assert tokenizer.encode(ODD * times) == ids * times
     assert tokenizer.decode(ids * times) == tokenizer.decode(ids) * times
 

@@ -79,7 +79,7 @@ def test_crossing_marks_are_not_placed() -> None:
 
 def test_pairs_and_single_marks() -> None:
     pairs, single = pair_up(marks_of("<a href='x'>one <br> two</a> *three* </i>"))
-    assert [(pair.opening.text, pair.closing.text) for pair in pairs] == [("<a href='x'>", "</a>"), ("*", "*")]
+    assert [(opening.text, closing.text) for opening, closing in pairs] == [("<a href='x'>", "</a>"), ("*", "*")]
     assert [mark.text for mark in single] == ["<br>", "</i>"]
 
 

@@ -11,7 +11,7 @@ import hark
 from hark.bundle import Bundle, write_facts
 from hark.models import find_pair, shipped_folder
 from hark.text.segments import TextLayout
-from hark.translate.second_look import LONGEST, SecondLook
+from hark.translate.second_look import MAX_CHARS, SecondLook
 from hark.translate.translation import Flag, Sentence, Translation
 from tests.translate.bundles import make_bundle
 
@@ -52,7 +52,7 @@ def test_sentences_that_the_reverse_model_does_not_recognise_are_flagged() -> No
         translation("A wrong cat.", flags=("unsure",)),
         translation("a wrong cat, typed carelessly"),
         translation("A wrong cat at https://example.org."),
-        translation("A wrong cat. " * LONGEST),
+        translation("A wrong cat. " * MAX_CHARS),
     ],
     ids=["sure", "kept", "phrase", "tidied", "flagged", "careless", "address", "long"],
 )

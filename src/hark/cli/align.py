@@ -1,7 +1,4 @@
-"""`hark align`: sentence pairs from a document and its translation.
-
-Two versions of a document: reading them, their languages, and a model that tells which sentences correspond.
-"""
+"""`hark align`: sentence pairs from a document and its translation."""
 
 import sys
 from functools import partial
@@ -19,8 +16,8 @@ if TYPE_CHECKING:
     from hark.documents.tmx import TranslationUnit
     from hark.translate.load import Loaded
 
-SAMPLE = 2_000
-"""Characters of a document used for language detection."""
+SAMPLE_CHARS = 2_000
+"""How much of a document language detection reads."""
 
 
 def read_file(path: Path) -> "Document":
@@ -39,7 +36,7 @@ def find_languages(
 
     found: list[str] = []
     for document, path, code, option in zip(documents, paths, given, ("-s", "-t"), strict=True):
-        guess = code or guess_language("".join(sample(document, SAMPLE)), sorted(known_languages()))
+        guess = code or guess_language("".join(sample(document, SAMPLE_CHARS)), sorted(known_languages()))
         if guess is None:
             raise UserError(f"{path}: cannot detect the language; set it with {option}")
         found.append(guess)
@@ -134,7 +131,6 @@ def align(
     below 0.8 are marked as low, and are not read by hark prepare and --memory. Of two folders, files with the same name
     are paired: letter.docx, letter.en.docx and letter.de.odt belong together.
     """
-    import sys
     from io import BytesIO
 
     from hark.cli.interrupts import leave_at_once
@@ -161,8 +157,8 @@ def align(
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)
     assert languages is not None
-    low = sum(each.low for each in units)
-    written = [each for each in units if not (drop_low and each.low)]
+    low = sum(unit.low for unit in units)
+    written = [unit for unit in units if not (drop_low and unit.low)]
     with writer(output) as file:
         if kind == ".tmx":
             file.writelines(add_units(BytesIO(new_tmx(languages[0])), written, *languages, output))
@@ -176,8 +172,6 @@ def align(
 
 def match_files(source: Path, target: Path) -> list[tuple[Path, Path]]:
     """The two files, or the files of two folders that have the same name."""
-    import sys
-
     if not source.is_dir() and not target.is_dir():
         return [(source, target)]
     if not source.is_dir() or not target.is_dir():
@@ -195,7 +189,6 @@ def match_files(source: Path, target: Path) -> list[tuple[Path, Path]]:
 def index_files(folder: Path) -> dict[str, Path]:
     """The documents of a folder and below by name, without suffix and language code."""
     import re
-    import sys
 
     from hark.cli.document_files import is_hidden
     from hark.documents.formats import find_suffix

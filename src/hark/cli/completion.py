@@ -1,7 +1,4 @@
-"""`hark completion`: shell completion of verbs, options, models, languages, recipes and settings.
-
-Candidates for shell completion: names of models, languages, recipes and settings. All imports are lazy.
-"""
+"""`hark completion`: shell completion of verbs, options, models, languages, recipes and settings."""
 
 import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -107,11 +104,11 @@ def verbs() -> Candidates:
 def usable_models() -> "list[InstalledModel]":
     from hark.models import list_models
 
-    return [each for each in list_models() if not each.problem]
+    return [model for model in list_models() if not model.problem]
 
 
 def models() -> Candidates:
-    return list({each.name: (each.name, each.languages) for each in usable_models()}.values())
+    return list({model.name: (model.name, model.languages) for model in usable_models()}.values())
 
 
 def models_and_actions() -> Candidates:
@@ -119,11 +116,11 @@ def models_and_actions() -> Candidates:
 
 
 def source_languages(incomplete: str = "") -> Candidates:
-    return languages({pair[0] for each in usable_models() for pair in each.pairs}, incomplete)
+    return languages({pair[0] for model in usable_models() for pair in model.pairs}, incomplete)
 
 
 def target_languages(incomplete: str = "") -> Candidates:
-    return languages({pair[1] for each in usable_models() for pair in each.pairs}, incomplete)
+    return languages({pair[1] for model in usable_models() for pair in model.pairs}, incomplete)
 
 
 def languages(codes: set[str], incomplete: str) -> Candidates:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hark.cli import options
-from hark.cli.streams import writer
+from hark.cli.streams import write_text
 from hark.config import Config, CorpusConfig
 from hark.errors import UserError
 
@@ -41,8 +41,7 @@ def config(
         file, changes = split_arguments(recipe, overrides)
         tree = configfile.load(file, changes)
         text = explanation(tree) if explain else configfile.dump(tree)
-    with writer(output) as out:
-        out.write(text.encode())
+    write_text(output, text)
 
 
 def recipe_list() -> str:
@@ -58,8 +57,7 @@ def explanation(tree: Config) -> str:
     from hark import configfile
 
     lines: list[str] = []
-    corpora = configfile.explain_members(CorpusConfig, "data.train[].")
-    for each in (*configfile.explain(tree), *corpora):
+    for each in (*configfile.explain(tree), *configfile.explain_members(CorpusConfig, "data.train[].")):
         here = "" if each.value == each.default else f"   here: {each.value}"
         lines += [f"{each.key} = {each.default}{here}", f"    {each.meaning}", f"    allowed: {each.allowed}", ""]
     lines += ["data.dev[] and data.test[] take the same settings as data.train[], except weight."]

@@ -60,7 +60,7 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
     refuse_overlap(output, [folder])
     found = [each for each in sorted(folder.rglob("*")) if each.is_file() and not is_hidden(each, folder)]
     files = [each for each in found if each.resolve().is_relative_to(folder.resolve())]
-    documents = [each for each in files if find_suffix(each.name)]
+    documents = [file for file in files if find_suffix(file.name)]
     if not documents:
         raise UserError(f"{folder}: has no files that can be translated: {', '.join(FORMATS)}")
     reports: list[DocumentReport] = []
@@ -87,7 +87,7 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
     sys.stderr.write(f"{output}: {len(files):,} files: {', '.join(summary)}\n")
     if failed:
         raise HarkError(f"{failed:,} of {len(documents):,} files could not be translated")
-    return sum(each.counts["flagged"] for each in reports)
+    return sum(report.counts["flagged"] for report in reports)
 
 
 def place_outputs(documents: Sequence[Path], folder: Path, output: Path) -> Iterator[tuple[Path, Path]]:
@@ -159,7 +159,7 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
         pair = (resolve(inquiry, LoadedModels({folder: loaded})) or UNKNOWN, pair[1])
     if not reading.target:  # known only now; some formats state it in the file
         document = read_document(str(path), content, replace(reading, target=pair[1]), choices.suffix)
-    texts = (each.text for each in document.segments)
+    texts = (segment.text for segment in document.segments)
     form = loaded.choose_form(texts, choices.formality, None if pair[0] == UNKNOWN else pair[0], target)
     return OpenedDocument(path, document, loaded, source, target, pair, written_in, form)
 
@@ -171,12 +171,10 @@ def translated_name(path: Path, source: str, target: str, suffix: str | None = N
 
 
 def write_report(path: Path, reports: "Sequence[DocumentReport]") -> None:
-    from hark.cli.streams import writer
+    from hark.cli.streams import write_text
     from hark.documents.report import to_html, to_json
 
-    text = to_json(reports) if path.suffix.lower() == ".json" else to_html(reports)
-    with writer(path) as file:
-        file.write(text.encode("utf-8", "replace"))
+    write_text(path, (to_json if path.suffix.lower() == ".json" else to_html)(reports))
 
 
 def reading_options(settings: list[str]) -> "ReadingOptions":
@@ -186,13 +184,13 @@ def reading_options(settings: list[str]) -> "ReadingOptions":
 
     known = {each.name: each.type for each in fields(ReadingOptions) if each.name not in ("source", "target", "output")}
     chosen: dict[str, Any] = {}
-    for each in settings:
-        name, equals, value = each.partition("=")
+    for setting in settings:
+        name, equals, value = setting.partition("=")
         if name not in known or not equals:
-            raise UserError(f"--read {each}: no such setting{suggest(name, list(known))}")
+            raise UserError(f"--read {setting}: no such setting{suggest(name, list(known))}")
         if known[name] is bool:
             if value not in ("true", "false"):
-                raise UserError(f"--read {each}: must be true or false")
+                raise UserError(f"--read {setting}: must be true or false")
             chosen[name] = value == "true"
         else:
             chosen[name] = (*chosen.get(name, ()), *filter(None, map(str.strip, value.split(","))))

@@ -149,7 +149,7 @@ def describe_settings(opened: OpenedDocument, choices: DocumentChoices) -> str:
     terms = choices.terms
     settings = [
         hark.__version__,
-        [digest_file(each) for each in files],
+        [digest_file(file) for file in files],
         [opened.source, opened.target, opened.formality, choices.engine],
         choices.options,
         None if terms is None else [terms.entries, terms.kept],

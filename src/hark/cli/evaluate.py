@@ -1,8 +1,7 @@
 """`hark evaluate`: score translations against references."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,19 +9,18 @@ import typer
 
 from hark.cli import completion as candidates
 from hark.cli import options
-from hark.cli.streams import STDOUT, print_note, writer
+from hark.cli.streams import STDOUT, check_new_file, print_note, shown_count, write_text
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
-    from hark.evaluate.evaluation import Evaluation
-    from hark.evaluate.systems import Model, System
+    from hark.evaluate.systems import Model
 
 WORSE = 3
 """Exit code if a score is below the baseline."""
 NBEST = 4
 RESAMPLES = 1000
-FEW = 3
-"""Examples of each kind on the page, by direction."""
+MATRIX_EXAMPLES = 3
+"""Maximum examples of each kind on the page, by direction, if there are several."""
 
 EXAMPLES = (
     "hark evaluate runs/mine --source test.en --reference test.de",
@@ -53,25 +51,11 @@ def evaluate(
     ] = None,
     source_language: Annotated[
         str | None,
-        typer.Option(
-            "-s",
-            "--source-language",
-            metavar="LANG",
-            help="Only test sets from this language; that of --source FILE.",
-            callback=options.read_language,
-            autocompletion=candidates.source_languages,
-        ),
+        options.language("-s", "--source-language", "Only test sets from this language; that of --source FILE."),
     ] = None,
     target_language: Annotated[
         str | None,
-        typer.Option(
-            "-t",
-            "--target-language",
-            metavar="LANG",
-            help="Only test sets into this language; that of --reference FILE.",
-            callback=options.read_language,
-            autocompletion=candidates.target_languages,
-        ),
+        options.language("-t", "--target-language", "Only test sets into this language; that of --reference FILE."),
     ] = None,
     hypothesis: Annotated[
         list[str] | None,
@@ -159,52 +143,56 @@ def evaluate(
         raise UserError("--worse-than requires --baseline")
     if metric == "comet" and comet is None:
         raise UserError("--metric comet requires --comet")
-    check_output(output, as_json)
+    if output == STDOUT and as_json:
+        raise UserError("-o - and --json both write to stdout; name a file for the page")
+    check_new_file(None if output == STDOUT else output, "HTML", " (for JSON, use --json)")
     changes = options.search_changes(search or [], beam, 1)
     bundles = bundles or []
+    load = partial(Loaded.named, engine=engine, device=device, precision=precision, threads=threads)
     models = [
-        Model(
-            label,
-            Loaded.named(each, engine=engine, device=device, precision=precision, threads=threads),
-            split,
-            protect,
-            changes,
-        )
-        for label, each in zip(name_models(bundles), bundles, strict=True)
+        Model(label, load(bundle), split, protect, changes)
+        for label, bundle in zip(name_models(bundles), bundles, strict=True)
     ]
     wanted = source_language, target_language
     sets, pair = open_sets(source or [], reference or [], name or [], dataset, direction_of(models, *wanted))
-    if any(each.languages for each in sets):
+    if any(test_set.languages for test_set in sets):
         sets = choose_sets(sets, models, *wanted)
         pair = sets[0].languages
     else:
         sets = set_direction(sets, models, pair, *wanted)
-    if models and not any(each.languages for each in sets):
+    if models and not any(test_set.languages for test_set in sets):
         for line in wrong_direction(sets, models[0].pair):
             sys.stderr.write(line + "\n")
     before = Baseline.read(baseline) if baseline else None
     if before:
-        before.check([each.name for each in sets], metric)
+        before.check([test_set.name for test_set in sets], metric)
     comet_model = Comet(find_checkpoint(comet)) if comet else None
     from_files = read_systems(hypothesis or [], sets)
     check_systems(models, from_files, pair)
     languages = sets[0].languages or pair or (models[0].pair if models else ("", ""))
     if resamples is None:
-        resamples = RESAMPLES if len({each.languages for each in sets}) == 1 else 0
+        resamples = RESAMPLES if len({test_set.languages for test_set in sets}) == 1 else 0
     of_source, of_target = map(choose_tokenisation, languages)
     systems: list[System] = [*models, *from_files]
     try:
-        with shown_progress(len(systems) * sum(map(len, sets))) as advance:
+        count = len(systems) * sum(map(len, sets))
+        with shown_count("{task.completed:,} of {task.total:,} sentences", count) as advance:
             of_target = of_target if tokenise == "auto" else tokenise
             result = evaluation.evaluate(
                 sets, systems, of_source, of_target, resamples, comet_model, advance, language=languages[1]
             )
             verdicts = before.compare(result, metric) if before else []
-            page = make_page(result, systems, min(examples, FEW) if result.has_matrix else examples) if output else ""
+            if output:
+                from hark.evaluate.examples import choose_examples
+                from hark.evaluate.page import render
+
+                most = min(examples, MATRIX_EXAMPLES) if result.has_matrix else examples
+                page = render(result, choose_examples(result, systems, most, NBEST))
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)
     if output:
-        write_page(output, page)
+        write_text(output, page)
+        print_note(str(output))
     if output != STDOUT:
         table = matrix_table if result.has_matrix else brief_table if brief else full_table
         lines = table(result)
@@ -220,45 +208,3 @@ def direction_of(models: "list[Model]", source: str | None, target: str | None) 
     if models and not models[0].several:
         return models[0].pair
     return (source, target) if source and target else None
-
-
-def check_output(output: Path | None, as_json: bool) -> None:
-    if output == STDOUT and as_json:
-        raise UserError("-o - and --json both write to stdout; name a file for the page")
-    if output is None or output == STDOUT:
-        return
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"{output}: the page is HTML; name a .html file (for JSON, use --json)")
-    if output.is_dir():
-        raise UserError(f"{output}: is a folder; name a file")
-    if not output.parent.is_dir():
-        raise UserError(f"{output}: no such folder: {output.parent}")
-
-
-@contextmanager
-def shown_progress(total: int) -> Iterator[Callable[[], None]]:
-    """Yield a callback to call after each sentence. Progress is shown on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich import progress
-    from rich.console import Console
-
-    count = progress.TextColumn("{task.completed:,} of {task.total:,} sentences")
-    columns = (progress.BarColumn(), count, progress.TimeElapsedColumn())
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task("", total=total)
-        yield lambda: bars.advance(bar)
-
-
-def make_page(result: "Evaluation", systems: "list[System]", examples: int) -> str:
-    from hark.evaluate.examples import choose_examples
-    from hark.evaluate.page import render
-
-    return render(result, choose_examples(result, systems, examples, NBEST))
-
-
-def write_page(output: Path, page: str) -> None:
-    with writer(output) as file:
-        file.write(page.encode("utf-8", "replace"))
-    print_note(str(output))

@@ -2,15 +2,16 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hark.cli import options
-from hark.cli.streams import STDOUT, print_note, writer
+from hark.cli.printing import plain_table
+from hark.cli.streams import STDOUT, check_new_file, print_note, shown_count, write_text
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def heads(
     if output == STDOUT and as_json:
         raise UserError("-o - and --json both write to stdout; name a file for the picture")
     for path in (None if output == STDOUT else output, curve):
-        check_picture(path)
+        check_new_file(path, "SVG", " (for JSON, use --json)")
     if store and gold is None:
         raise UserError("--store requires --gold")
     if gold_reversed and gold is None:
@@ -119,9 +120,8 @@ def heads(
     worth = None
     if importance is not None or curve is not None:
         examples = corpus.examples[: importance or IMPORTANCE]
-        effects, worth = finder.weigh(
-            examples, curve is not None, scorer(loaded, examples, languages[1]) if bleu else None
-        )
+        score = scorer(loaded, examples, languages[1]) if bleu else None
+        effects, worth = finder.weigh(examples, curve is not None, score)
     report = HeadReport(
         model=name_models([str(loaded.bundle.folder)])[0],
         corpus=" ".join((name or corpus_name(on)).split()),
@@ -142,17 +142,6 @@ def heads(
 
         stored = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
         print_note(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}")
-
-
-def check_picture(path: Path | None) -> None:
-    if path is None:
-        return
-    if path.suffix.lower() != ".svg":
-        raise UserError(f"{path}: the picture is SVG; name a .svg file (for JSON, use --json)")
-    if path.is_dir():
-        raise UserError(f"{path}: is a folder; name a file")
-    if not path.parent.is_dir():
-        raise UserError(f"{path}: no such folder: {path.parent}")
 
 
 def choose_languages(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str, str]:
@@ -200,20 +189,8 @@ def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
     return Finder(model, loaded.source_vocabulary, loaded.target_vocabulary, shown_progress)
 
 
-@contextmanager
-def shown_progress(activity: str, total: int) -> Iterator[Callable[[], None]]:
-    """Yield a callback to call after each step. Progress is shown on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich import progress
-    from rich.console import Console
-
-    count = progress.TextColumn("{task.description}: {task.completed:,} of {task.total:,}")
-    columns = (progress.BarColumn(), count, progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(activity, total=total)
-        yield lambda: bars.advance(bar)
+def shown_progress(activity: str, total: int) -> AbstractContextManager[Callable[[], None]]:
+    return shown_count(f"{activity}: {{task.completed:,}} of {{task.total:,}}", total)
 
 
 def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]", language: str) -> "Scorer":
@@ -240,8 +217,7 @@ def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None
     if curve is not None and report.importance is not None:
         drawn[curve] = curve_picture.draw(report, report.importance.curve)
     for path, picture in drawn.items():
-        with writer(path) as file:
-            file.write(picture.encode("utf-8", "replace"))
+        write_text(path, picture)
         print_note(str(path))
 
 
@@ -250,7 +226,7 @@ def show(report: "HeadReport") -> None:
 
     header, *body = rows(report)
     if not sys.stdout.isatty():
-        sys.stdout.write("\n".join([*plain([header, *body]), "", *notes(report), ""]))
+        sys.stdout.write("\n".join([plain_table([header, *body]), *notes(report), ""]))
         return
     from rich.console import Console
     from rich.table import Table
@@ -267,14 +243,3 @@ def show(report: "HeadReport") -> None:
     console.print(table)
     for line in notes(report):
         console.print(line, markup=False)
-
-
-def plain(rows: list[list[str]]) -> Iterator[str]:
-    """A table as plain text: text columns left-aligned, numbers right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()

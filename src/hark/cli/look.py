@@ -1,5 +1,6 @@
 """`hark look`: show how the model translates a sentence, on an HTML page."""
 
+import codecs
 import gc
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from hark.cli import options
-from hark.cli.streams import STDOUT, writer
+from hark.cli.streams import STDOUT, check_new_file, write_text
 from hark.errors import UserError, require
 
 EXAMPLES = (
@@ -67,7 +68,7 @@ def look(
     self-contained page. Uses the first sentence of the text.
     """
     require("torch", "train", "hark look")
-    check_output(output)
+    check_new_file(None if output == STDOUT else output, "HTML")
     if preset and words:
         raise UserError("--preset comes with its own sentence; omit the text")
     if quick and changes:
@@ -88,8 +89,7 @@ def look(
         )
     for note in recording.notes:
         sys.stderr.write(f"{note}\n")
-    with writer(output) as file:
-        file.write(page.html.encode("utf-8", "replace"))
+    write_text(output, page.html)
     if output == STDOUT:
         return
     sys.stdout.write(f"{output}\n")
@@ -98,18 +98,6 @@ def look(
         import webbrowser
 
         webbrowser.open(output.resolve().as_uri())
-
-
-def check_output(output: Path) -> None:
-    """Reject an unusable output path before any work is done."""
-    if output == STDOUT:
-        return
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"{output}: the page is HTML; name a .html file")
-    if output.is_dir():
-        raise UserError(f"{output}: is a folder; name a file")
-    if not output.parent.is_dir():
-        raise UserError(f"{output}: no such folder: {output.parent}")
 
 
 def load_for(
@@ -161,24 +149,13 @@ def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> st
     limit = 4 * BEGINNING  # bytes: a character has at most four
     with open_file(given) if given else nullcontext(sys.stdin.buffer) as file:
         for number, raw in enumerate(iter(lambda: file.readline(limit), b""), start=1):
-            whole = whole_characters(raw) if len(raw) == limit else raw
-            line = decode_line(whole, number, str(given or "stdin"), errors).lstrip()
+            if len(raw) == limit:  # the line was cut, perhaps within a character
+                raw = raw[: codecs.utf_8_decode(raw, "replace", False)[1]]
+            line = decode_line(raw, number, str(given or "stdin"), errors).lstrip()
             lines += [line] if line else []
             if len(lines) > 1 or len(line) >= BEGINNING:
                 break
     return "".join(lines)[:BEGINNING]
-
-
-def whole_characters(raw: bytes) -> bytes:
-    """Remove an incomplete UTF-8 character from the end of a line that was cut."""
-    for size in range(1, 4):
-        first = raw[-size]
-        if first < 0x80:
-            break
-        if first >= 0xC0:
-            needed = 2 + (first >= 0xE0) + (first >= 0xF0)
-            return raw[:-size] if size < needed else raw
-    return raw
 
 
 def on_a_desktop() -> bool:

@@ -1,5 +1,6 @@
 """`hark memory`: add corrected translations to a translation memory."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -32,8 +33,6 @@ def memory(
     hark translate --memory then uses them wherever the same text occurs. Documents with different numbers of paragraphs
     are aligned sentence by sentence first; doubtful pairs are left out.
     """
-    import sys
-
     from hark.cli.align import EvidenceFinder, find_languages, read_file
     from hark.documents.alignment import Evidence, pair_corrected
     from hark.documents.memory import add_to_memory

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from hark.cli import completion as candidates
 from hark.cli import options
 from hark.cli.streams import is_interactive, print_note
+from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.models import InstalledModel
@@ -20,8 +22,8 @@ EXAMPLES = (
     "hark models get opus-mt-en-fr",
     "hark models add runs/mine",
 )
-NARROW = 60
-"""Assumed minimum width of a terminal, in columns."""
+MIN_COLUMNS = 60
+"""Assumed minimum width of a terminal."""
 
 
 def models(
@@ -51,7 +53,6 @@ def models(
     Searches the folders in HARK_MODELS, your own folder and the models that come with hark. For each language pair,
     hark translate uses the first model. Only get uses the network, and not with HARK_OFFLINE=1.
     """
-    from hark.errors import UserError
     from hark.models import list_models
 
     if name in candidates.ACTIONS and search is None and not as_json:
@@ -69,7 +70,7 @@ def models(
         return
     installed = list_models()
     if as_json:
-        sys.stdout.write(json.dumps([as_tree(each) for each in installed], indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps([as_tree(model) for model in installed], indent=2, ensure_ascii=False) + "\n")
         return
     show_table(installed)
     sys.stdout.flush()
@@ -79,9 +80,6 @@ def models(
 
 def change_models(action: str, operand: str | None, force: bool) -> None:
     """Get, add or remove a model."""
-    from pathlib import Path
-
-    from hark.errors import UserError
     from hark.models import add_model, describe_model, remove_model
 
     if operand is None:
@@ -111,13 +109,12 @@ def get_model(name: str, force: bool) -> None:
     folder = user_folder() / entry.name
     refuse_existing(folder, is_bundle, force)
     sys.stderr.write(f"{entry.address}: about {entry.megabytes} MB, licence: {entry.licence}\n")
-    catalogue.fetch(entry, folder, force, lambda line: print_note(line))
+    catalogue.fetch(entry, folder, force, print_note)
     typer.echo(str(folder))
 
 
 def show_catalogue(text: str, as_json: bool) -> None:
     """Print the public models of a language: name, languages, approximate size and licence."""
-    from hark.errors import UserError
     from hark.exchange import catalogue
 
     found = catalogue.search(text)
@@ -162,9 +159,9 @@ def as_tree(model: "InstalledModel") -> dict[str, Any]:
 
 def show_table(installed: "list[InstalledModel]") -> None:
     """Print one line per model: name, languages, size and summary, cut to the width of the terminal."""
-    rows = [(each.name, each.languages, f"{each.size / 1e6:.1f} MB") for each in installed]
+    rows = [(model.name, model.languages, f"{model.size / 1e6:.1f} MB") for model in installed]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-    room = max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+    room = max(MIN_COLUMNS, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
     for each, (name, pair, size) in zip(installed, rows, strict=True):
         about = f"unusable: {each.problem}" if each.problem else each.summary
         line = f"{name.ljust(widths[0])}  {pair.ljust(widths[1])}  {size.rjust(widths[2])}  {about}".rstrip()

@@ -32,28 +32,16 @@ def read_language(language: str | None) -> str | None:
     return language and read_language(language)
 
 
+def language(short: Literal["-s", "-t"], name: str, about: str) -> Any:
+    """An option that takes the code or the name of a language."""
+    known = candidates.source_languages if short == "-s" else candidates.target_languages
+    return typer.Option(short, name, metavar="LANG", help=about, callback=read_language, autocompletion=known)
+
+
 Source = Annotated[
-    str | None,
-    typer.Option(
-        "-s",
-        "--source",
-        metavar="LANG",
-        help="Language of the text, e.g. en or English; detected by default.",
-        callback=read_language,
-        autocompletion=candidates.source_languages,
-    ),
+    str | None, language("-s", "--source", "Language of the text, e.g. en or English; detected by default.")
 ]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "-t",
-        "--target",
-        metavar="LANG",
-        help="Language to translate into, e.g. de or German.",
-        callback=read_language,
-        autocompletion=candidates.target_languages,
-    ),
-]
+Target = Annotated[str | None, language("-t", "--target", "Language to translate into, e.g. de or German.")]
 Recipe = Annotated[
     str | None,
     typer.Argument(
@@ -127,8 +115,8 @@ def search_changes(settings: list[str], beam: int | None, nbest: int) -> dict[st
     from hark import configfile
 
     tree: dict[str, Any] = {}
-    for each in settings:
-        configfile.apply_override(tree, f"decode.{each}")
+    for setting in settings:
+        configfile.apply_override(tree, f"decode.{setting}")
     changes = dict(tree.get("decode", {}))
     if beam is not None:
         changes["beam"] = beam

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hark.cli import options
-from hark.cli.streams import STDOUT, writer
+from hark.cli.streams import STDOUT, check_new_file, write_text
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def parse(
     from hark.parse.parser import Parser
     from hark.translate.load import Loaded
 
-    check_output(output, as_json)
+    if output == STDOUT and as_json:
+        raise UserError("-o - and --json both write to stdout; name a file for the picture")
+    check_new_file(None if output == STDOUT else output, "SVG")
     source = find_input(words or [], "parse")
     if evaluate is not None and (source is not None or ready):
         raise UserError("--evaluate takes its sentences from the treebank; leave out the text and --words")
@@ -75,13 +77,6 @@ def parse(
         language = loaded.facts.pairs[0][0]
         lines = read_lines(source, errors, "parse")
         print_trees(parser, sentences_in(lines, ready, language), output, as_json)
-
-
-def check_output(output: Path | None, as_json: bool) -> None:
-    if output == STDOUT and as_json:
-        raise UserError("-o - and --json both write to stdout; name a file for the picture")
-    if output not in (None, STDOUT) and output.suffix.lower() != ".svg":
-        raise UserError(f"{output}: the picture is SVG; name a .svg file")
 
 
 def find_parser(model: str | None) -> Path:
@@ -122,8 +117,7 @@ def print_trees(parser: "Parser", sentences: Iterable[list[str]], output: Path |
         if output is not None:
             drawn.append(parsed.tree)
     if output is not None and drawn:
-        with writer(output) as file:
-            file.write(draw_trees(drawn).encode("utf-8", "replace"))
+        write_text(output, draw_trees(drawn))
 
 
 def score_treebank(parser: "Parser", path: Path, output: Path | None, as_json: bool) -> None:
@@ -135,8 +129,7 @@ def score_treebank(parser: "Parser", path: Path, output: Path | None, as_json: b
     pairs = list(zip(gold, (each.tree for each in parser.parse(tree.words() for tree in gold)), strict=True))
     score, by_length = score_trees(pairs), score_by_length(pairs)
     if output is not None:
-        with writer(output) as file:
-            file.write(draw_curve({path.name: by_length}).encode())
+        write_text(output, draw_curve({path.name: by_length}))
     if as_json:
         lengths = [{"first": each.first, "last": each.last, **each.score.to_tree()} for each in by_length]
         sys.stdout.write(json.dumps({**score.to_tree(), "by_length": lengths}, indent=1) + "\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hark.cli.streams import STDOUT, writer
+from hark.cli.streams import STDOUT, write_text
 from hark.errors import HarkWarning, UserError
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def plot(
         raise UserError(f"{output}: is a folder; name a file")
     runs = read_runs(folders)
     text = curves_picture.draw(runs, axis) if kind == ".svg" else curves_page.render(runs, axis)
-    with writer(output) as file:
-        file.write(text.encode("utf-8", "replace"))
+    write_text(output, text)
     if output == STDOUT:
         return
     sys.stdout.write(f"{output}\n")

@@ -191,7 +191,7 @@ def describe_directions(dataset: "Dataset") -> Iterator[str]:
     """The pairs by direction, if there are several: a row for each source, a column for each target."""
     from hark.pages.formats import short
 
-    pairs = {(each.source, each.target): short(each.pairs) for each in dataset.report.directions}
+    pairs = {(direction.source, direction.target): short(direction.pairs) for direction in dataset.report.directions}
     if len(pairs) < 2:
         return
     codes = list(dataset.report.languages)

@@ -1,9 +1,9 @@
-"""Printing of translations as text, n-best columns or JSON."""
+"""Printing of translations as text, n-best columns or JSON, and of tables."""
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 MAX_WARNINGS = 10
 """Doubtful lines to print reasons for; the rest are counted."""
-PAUSE = 0.1
+FLUSH_SECONDS = 0.1
 """Seconds between flushes, unless every line is flushed."""
 
 
@@ -35,7 +35,7 @@ def write(
         else:
             text = result.text
         out.write(text.encode("utf-8", "replace"))
-        if at_once or time.monotonic() - flushed > PAUSE:
+        if at_once or time.monotonic() - flushed > FLUSH_SECONDS:
             out.flush()
             flushed = time.monotonic()
         advance(result.source)
@@ -58,12 +58,13 @@ def warn(result: "Translation", line: int, lines: int) -> None:
 
 
 def json_line(result: "Translation", nbest: int, align: bool) -> str:
+    warnings = [{"flag": reason.flag, "detail": reason.detail, "message": str(reason)} for reason in result.reasons]
     line: dict[str, Any] = {
         "source": without_end(result.source),
         "text": without_end(result.text),
         "score": rounded(result.score),
         "flags": result.flags,
-        "warnings": [{"flag": each.flag, "detail": each.detail, "message": str(each)} for each in result.reasons],
+        "warnings": warnings,
     }
     if nbest > 1:
         line["nbest"] = [{"text": without_end(each.text), "score": rounded(each.score)} for each in ranked(result)]
@@ -89,3 +90,16 @@ def without_end(text: str) -> str:
 
 def rounded(score: float | None) -> float | None:
     return None if score is None else round(score, 4)
+
+
+def plain_table(rows: Sequence[Sequence[str]]) -> str:
+    """A table as plain text: the first two columns left-aligned, numbers right-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            text.ljust(width) if column < 2 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines) + "\n"

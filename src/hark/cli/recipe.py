@@ -57,8 +57,8 @@ def explicit_value(file: Path | None, changes: Sequence[str], section: str, key:
     from hark import configfile
 
     changed: dict[str, Any] = {}
-    for each in changes:
-        configfile.apply_override(changed, each)
+    for change in changes:
+        configfile.apply_override(changed, change)
     for tree in (changed, configfile.read_toml(file) if file else {}):
         values = tree.get(section)
         if isinstance(values, dict) and key in values:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hark.cli.printing import plain_table
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def runs(
         raise UserError(f"{folder}: no such folder; name the folder of your runs: hark runs FOLDER")
     if not folder.is_dir():
         raise UserError(f"{folder}: not a folder")
-    found = [(each, size_on_disk(each.path)) for each in overviews(folder)]
+    found = [(run, size_on_disk(run.path)) for run in overviews(folder)]
     if as_json:
         rows = [asdict(each) | {"path": str(each.path), "bytes": size} for each, size in found]
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
@@ -61,19 +62,6 @@ def cells(run: "Overview", size: int) -> tuple[str, ...]:
         formats.duration(time.time() - run.time) if run.time is not None else "-",
         formats.size(size),
     )
-
-
-def plain_table(rows: list[tuple[str, ...]]) -> str:
-    """A table as plain text: text columns left-aligned, numbers right-aligned."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-    lines = []
-    for row in rows:
-        padded = [
-            text.ljust(width) if column < 2 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines) + "\n"
 
 
 def show_table(rows: list[tuple[str, ...]]) -> None:

@@ -56,7 +56,13 @@ def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
 def file_lines(path: Path, errors: Errors) -> Iterator[str]:
     """The lines of a file, with their line endings. A file in another encoding is decoded as a document is."""
     if errors == "strict" and path.is_file() and not is_utf8(path):
-        yield from StringIO(decode_file(path), newline="\n")
+        from hark.documents.document import DocumentError
+        from hark.documents.encoding import decode
+
+        try:
+            yield from StringIO(decode(read_content(path)).text, newline="\n")
+        except DocumentError as error:
+            raise UserError(f"{path}: {error}") from None
         return
     with open_file(path) as file:
         try:
@@ -78,16 +84,6 @@ def is_utf8(path: Path) -> bool:
         except UnicodeDecodeError:
             return False
     return True
-
-
-def decode_file(path: Path) -> str:
-    from hark.documents.document import DocumentError
-    from hark.documents.encoding import decode
-
-    try:
-        return decode(read_content(path)).text
-    except DocumentError as error:
-        raise UserError(f"{path}: {error}") from None
 
 
 def read_content(path: Path) -> bytes:
@@ -221,6 +217,45 @@ def writer(path: Path | None) -> Iterator[BinaryIO]:
         raise UserError(f"{path}: cannot be written: {error.strerror}") from None
     except OSError as error:
         raise HarkError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """Write a whole text to stdout or a file, as `writer` does."""
+    with writer(path) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+def check_new_file(path: Path | None, form: Literal["HTML", "SVG"], hint: str = "") -> None:
+    """Reject an unusable path of a page or a picture before any work is done; None: nothing is written."""
+    if path is None:
+        return
+    kind, suffixes = ("page", (".html", ".htm")) if form == "HTML" else ("picture", (".svg",))
+    if path.suffix.lower() not in suffixes:
+        raise UserError(f"{path}: the {kind} is {form}; name a {suffixes[0]} file{hint}")
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; name a file")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: no such folder: {path.parent}")
+
+
+@contextmanager
+def shown_count(counted: str, total: int) -> Iterator[Callable[[], None]]:
+    """Yield a callback to call after each item. The count is shown on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.BarColumn(),
+        progress.TextColumn(counted),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("", total=total)
+        yield lambda: bars.advance(bar)
 
 
 @contextmanager

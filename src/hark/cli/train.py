@@ -13,7 +13,6 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.config import Config
-    from hark.data.dataset import Dataset
     from hark.train.job import DevScorer
 
 SAMPLES = 2
@@ -67,14 +66,12 @@ def train(
 
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
-    from hark.cli.recipe import (
-        load_recipe,
-        warn_of_ignored_languages,
-        warn_of_ignored_vocab_size,
-    )
+    from hark.cli.recipe import load_recipe, warn_of_ignored_languages, warn_of_ignored_vocab_size
     from hark.monitor.panel import watch_run
     from hark.recipes import split_arguments
     from hark.rundir import RunDir
+    from hark.train.job import describe_cpu_cost
+    from hark.train.processes import choose_device
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
 
@@ -99,9 +96,15 @@ def train(
         warn_of_ignored_vocab_size(file, changes, dataset.tokenizer("target").vocab_size)
         if len(dataset.manifest.directions) > 1:
             warn_of_ignored_languages(file, changes)
-    scorers = make_scorers(config, dataset, bleu, default_samples() if samples is None else samples)
+    scorers: list[DevScorer] = []
+    samples = default_samples() if samples is None else samples
+    if bleu or samples:
+        from hark.evaluate.dev_translations import DevTranslations
+
+        scorers.append(DevTranslations(dataset, config.decode, bleu, samples))
     config = config if resumed else resolve(config, dataset)
-    notes += cpu_cost(config)
+    if choose_device(config.train.device, 0).type == "cpu":
+        notes.append(describe_cpu_cost(config))
     signal = run_training(config, run, dataset, resumed, scorers, notes, watch_run)
     if signal:
         raise typer.Exit(128 + signal)
@@ -116,18 +119,10 @@ def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tu
     if choose_device(config.train.device, 0).type != "cpu":
         return config, []
     explicit = configfile.read_toml(file) if file else {}
-    for each in changes:
-        configfile.apply_override(explicit, each)
+    for change in changes:
+        configfile.apply_override(explicit, change)
     config, note = suit_cpu(config, explicit)
     return config, [note] if note else []
-
-
-def cpu_cost(config: "Config") -> list[str]:
-    """On a CPU, the size of the model and the memory that it needs; nothing on a GPU."""
-    from hark.train.job import describe_cpu_cost
-    from hark.train.processes import choose_device
-
-    return [describe_cpu_cost(config)] if choose_device(config.train.device, 0).type == "cpu" else []
 
 
 def default_samples() -> int:
@@ -135,12 +130,3 @@ def default_samples() -> int:
     from hark.monitor.panel import is_terminal
 
     return SAMPLES if is_terminal(sys.stderr) else 0
-
-
-def make_scorers(config: "Config", dataset: "Dataset", bleu: int, samples: int) -> "list[DevScorer]":
-    """Scorers to run on the dev sets in addition to the loss; none unless BLEU or samples are requested."""
-    if not bleu and not samples:
-        return []
-    from hark.evaluate.dev_translations import DevTranslations
-
-    return [DevTranslations(dataset, config.decode, bleu, samples)]

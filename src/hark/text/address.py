@@ -136,7 +136,7 @@ def choose_address(text: str, source: str) -> Address | None:
     if base == "en":
         casual, polite = (len(_compile(pattern).findall(text)) for pattern in (_CASUAL, _POLITE))
         return "informal" if casual > polite else "formal"
-    formal, informal = (sum(votes) for votes in zip(*(_forms(each, base) for each in sentences), strict=True))
+    formal, informal = (sum(votes) for votes in zip(*(_forms(sentence, base) for sentence in sentences), strict=True))
     return None if not formal and not informal else "informal" if informal > formal else "formal"
 
 

@@ -43,7 +43,7 @@ class BytePairs:
             lines = merges.decode("utf-8").replace(ORIGINAL_SPACE, SPACE).split("\n")
         except UnicodeDecodeError:
             raise UserError(f"{name}: not UTF-8 text, so it is not a list of merges") from None
-        pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
+        pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith(HEADER.decode())]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise UserError(f"{name}: not a list of merges, or damaged")
         self._ranks = {pair: rank for rank, pair in enumerate(pairs)}

@@ -24,7 +24,6 @@ Period = Literal["am", "pm", "24h"]
 _DIGITAL = r"(?:[01]?\d|2[0-3])"
 _FIGURES = rf"(?P<hour>{_DIGITAL})[:.](?P<minute>[0-5]\d)"
 _START = r"(?<![\w:.,/$€£-])"
-_APART = r"(?![\w:/%]|[.,]\d)"
 _NOT_A_TIME = (
     r"(?![\d:/%]|[.,]\d|\s?-?(?:min(?:ute)?s?|hours?|h|s|seconds?|ratio|aspect|score|win|lead|victory|defeat|"
     r"Minuten|Stunden|Sekunden|Sieg|Niederlage|Führung)\b)"
@@ -102,10 +101,7 @@ class _Clock:
     def may_be_in(self, text: str) -> bool:
         """Whether a text may have a time: most have none."""
         small = text.lower()
-        for hint in self.hints:
-            if hint in small:
-                return True
-        return re.search(self.hint, small) is not None
+        return any(hint in small for hint in self.hints) or re.search(self.hint, small) is not None
 
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

@@ -55,16 +55,16 @@ def known_languages() -> frozenset[str]:
     return frozenset(plain(label) for _, label in load_detector()("\n", 1000, -1.0, "strict"))
 
 
-def rank_languages(text: str, candidates: Sequence[str]) -> list[tuple[float, str]]:
-    """Return the candidates with their probabilities, the most likely first."""
+def likely_languages(text: str, most: int) -> dict[str, float]:
+    """Return the probabilities of the likeliest languages."""
     # Capitals mislead the detector, and it takes one line at a time.
-    predictions = load_detector()(" ".join(text.lower().split()) + "\n", 200, 0.0, "strict")
-    guesses = {plain(label): probability for probability, label in predictions}
-    return sorted(((guesses.get(base_language(each), 0.0), each) for each in candidates), reverse=True)
+    line = " ".join(text.lower().split()) + "\n"
+    return {plain(label): probability for probability, label in load_detector()(line, most, 0.0, "strict")}
 
 
 def guess_language(text: str, candidates: Sequence[str]) -> str | None:
     """Return the most likely of the candidates, or None if unknown or ambiguous."""
-    likely = rank_languages(text, candidates)
+    guesses = likely_languages(text, 200)
+    likely = sorted(((guesses.get(base_language(code), 0.0), code) for code in candidates), reverse=True)
     second = likely[1][0] if len(likely) > 1 else 0.0
     return likely[0][1] if likely and likely[0][0] > SURE * second else None

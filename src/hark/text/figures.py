@@ -17,8 +17,8 @@ FigureKind = Literal[
 Value = Amount | str | tuple[int, ...]
 """A tuple for dates, versions and ratios; a string of digits for codes with leading zeros."""
 
-LONGEST = 40
-"""Maximum characters of a number; anything longer is a code. Python parses at most 4,300 digits."""
+MAX_NUMBER_CHARS = 40
+"""Anything longer is a code. Python parses at most 4,300 digits."""
 _SPACE = "[ \u00a0\u202f]"
 _AROUND = " \u00a0\u202f-"
 _SIGN = "[€$£¥]"
@@ -172,7 +172,7 @@ def _is_ordinal(text: str, digits: Span, numerals: Numerals) -> bool:
 
 def read_figure(raw: str, numerals: Numerals) -> tuple[Value, ...]:
     """Return the possible values of digits and the separators between them, most likely first."""
-    if len(raw) > LONGEST:
+    if len(raw) > MAX_NUMBER_CHARS:
         return ("".join(_DIGITS.findall(raw)),)
     if raw.isdigit():
         return (raw,) if len(raw) > 2 and raw[0] == "0" else (int(raw),)

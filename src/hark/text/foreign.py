@@ -3,7 +3,7 @@
 import re
 
 from hark.errors import HarkError
-from hark.text.detector import base_language, load_detector, plain
+from hark.text.detector import base_language, likely_languages
 
 WORDS, LETTERS = 3, 12
 """Minimum words and letters for a decision."""
@@ -22,12 +22,10 @@ def other_language(text: str, source: str, target: str) -> str | None:
     if len(words) < WORDS or letters < LETTERS:
         return None
     try:
-        predict = load_detector()
+        guesses = likely_languages(text, 5)
     except HarkError:  # the detector is not installed: a training machine, where it is not needed
         return None
-    line = " ".join(text.lower().split()) + "\n"
-    guesses = {plain(label): probability for probability, label in predict(line, 5, 0.0, "strict")}
-    best = max(guesses, key=lambda language: guesses[language], default=None)
+    best = max(guesses, key=guesses.__getitem__, default=None)
     if best is None or best == base_language(source):
         return None
     if best != base_language(target) and (len(words) < THIRD_WORDS or letters < THIRD_LETTERS):

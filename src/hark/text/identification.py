@@ -8,6 +8,7 @@ that people type alone (`everyday.tsv`).
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -96,9 +97,8 @@ def rank(text: str, expected: Collection[str] = ()) -> Ranking:
     guesses = _guess(" ".join(text.split()))
     script = _script(letters)
     if script:
-        shares = {
-            code: max(guesses.get(code, 0.0), FLOOR) * COMMON**place for place, code in enumerate(SCRIPTS[script])
-        }
+        ordered = enumerate(SCRIPTS[script])
+        shares = {code: max(guesses.get(code, 0.0), FLOOR) * COMMON**place for place, code in ordered}
     else:
         shares = _latin_shares(guesses, words, letters, expected)
     total = sum(shares.values())
@@ -127,12 +127,9 @@ def _latin_shares(
     guesses: Mapping[str, float], words: Sequence[str], letters: Collection[str], expected: Collection[str]
 ) -> dict[str, float]:
     everyday, common = everyday_words(), common_languages()
-    hits: dict[str, int] = {}
-    for each in words:
-        for code in everyday.get(each, ()):
-            hits[code] = hits.get(code, 0) + 1
+    hits = Counter(code for word in words for code in everyday.get(word, ()))
     power = HARDLY if hits and len(letters) <= TINY else 1.0
-    odd = {each for each in letters if not each.isascii()}
+    odd = {letter for letter in letters if not letter.isascii()}
     shares = {}
     for code in {*guesses, *common, *expected} - _OTHER_SCRIPTS:
         share = max(guesses.get(code, 0.0), FLOOR) ** power
@@ -147,14 +144,12 @@ def _latin_shares(
 
 def _script(letters: Sequence[str]) -> str | None:
     """The script of most letters, None for Latin."""
-    counts: dict[str, int] = {}
-    for each in letters[:SCRIPT_LETTERS]:
-        name = "" if each.isascii() or each < "\u0250" else unicodedata.name(each, "").split(" ")[0]
-        name = name if name in SCRIPTS else ""
-        counts[name] = counts.get(name, 0) + 1
+    first = letters[:SCRIPT_LETTERS]
+    names = ("" if letter < "\u0250" else unicodedata.name(letter, "").split(" ")[0] for letter in first)
+    counts = Counter(name if name in SCRIPTS else "" for name in names)
     if "HIRAGANA" in counts or "KATAKANA" in counts:
         counts["HIRAGANA"] = sum(counts.pop(each, 0) for each in ("HIRAGANA", "KATAKANA", "CJK"))
-    return max(counts, key=lambda name: counts[name]) or None
+    return counts.most_common(1)[0][0] or None
 
 
 @cache

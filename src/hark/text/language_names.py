@@ -1,7 +1,4 @@
-"""Names and codes of languages: one table for the command, which understands them, and for servers, which show them.
-
-What files say about their language: its usual region, and the direction of its writing.
-"""
+"""Languages: their names and codes, usual regions, and the direction of their writing."""
 
 import re
 from difflib import get_close_matches
@@ -179,5 +176,5 @@ def with_region(language: str) -> str:
 def is_right_to_left(language: str) -> bool:
     """Whether a language is written from right to left; its tag may name the script, as pa-Arab does."""
     parts = language.replace("_", "-").lower().split("-")
-    scripts = [each for each in parts[1:] if len(each) == 4 and each.isalpha()]
+    scripts = [part for part in parts[1:] if len(part) == 4 and part.isalpha()]
     return scripts[0] in RIGHT_TO_LEFT_SCRIPTS if scripts else parts[0] in RIGHT_TO_LEFT

@@ -245,12 +245,13 @@ def _negate(mark: _Mark, negations: Sequence[_Mark], text: str) -> _Mark:
     """Return a mark as it is after taking a negation near it into account."""
     if mark.possible.isdisjoint({"low", "high", "before", "after"}):
         return mark
-    for each in negations:
-        follows = each.end <= mark.start
-        gap = (each.end, mark.start) if follows else (mark.end, each.start)
+    for negation in negations:
+        follows = negation.end <= mark.start
+        gap = (negation.end, mark.start) if follows else (mark.end, negation.start)
         if 0 <= gap[1] - gap[0] <= NEAR and not _BREAK.search(text, *gap):
             kinds = tuple(NEGATED.get(kind, "either") if follows else "either" for kind in mark.kinds)
-            return replace(mark, kinds=kinds, text=text[min(each.start, mark.start) : max(each.end, mark.end)].strip())
+            whole = text[min(negation.start, mark.start) : max(negation.end, mark.end)]
+            return replace(mark, kinds=kinds, text=whole.strip())
     return mark
 
 

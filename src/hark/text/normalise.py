@@ -1,6 +1,6 @@
-"""Text normalisation, applied before tokenization in both training and inference.
+"""Text as models see it: normalised before tokenization, in training and inference, and without shouting.
 
-Text in capitals. Models have seen little of it, so it is also translated in sentence case, and then upper-cased.
+Models have seen little text in capitals, so it is also translated in sentence case, and then upper-cased.
 """
 
 import re

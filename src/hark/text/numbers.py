@@ -5,11 +5,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
-from types import MappingProxyType
 
 from hark.text.clock import ClockTime, find_times, has_part_of_day, twelve
 from hark.text.figures import Figure, Value, find_figures
@@ -25,7 +24,6 @@ _SUFFIX = re.compile(r"['’]?([^\W\d_]+)")
 _CLOCK = re.compile(r"[0-9] ?(?:[ap]\.? ?m\b|Uhr)", re.IGNORECASE)
 """With this, the same figures may be another hour: 6:45 pm, 6:45 Uhr."""
 _TIME = re.compile(r"([01]?[0-9]|2[0-4])[.:]([0-5][0-9])")
-_NONE: Mapping[str, int] = MappingProxyType({})
 _COUNTED = re.compile(r"[ \u00a0\u202f-]?[^\W\d_]|[ \u00a0]?[°‰]")
 _RANGE = re.compile(r"[ \u00a0]?(?:[-–—,]|to|and|or|bis|und|oder|auf|à|et|ou|a|y|o|e|tot|en|of|até)[ \u00a0]?")
 
@@ -112,10 +110,8 @@ def _same_figures(source: str, translation: str, source_language: str, target_la
         for one, other in zip(ours, theirs, strict=True)
     ):
         return False
-    our_scale, their_scale = scale_pattern(source_language), scale_pattern(target_language)
-    return not any(our_scale.match(source, run.end()) for run in ours) and not any(
-        their_scale.match(translation, run.end()) for run in theirs
-    )
+    sides = ((source, ours, source_language), (translation, theirs, target_language))
+    return not any(scale_pattern(code).match(text, run.end()) for text, runs, code in sides for run in runs)
 
 
 def _whole_times(times: Sequence[ClockTime], in_part: bool) -> list[_Number]:
@@ -175,14 +171,10 @@ def _numbers(
     for time in times:
         start = time.span[0]
         if start in whole and _DIGIT.search(time.text):
-            hours = (
-                _either(time.hour)
-                if len(whole[start]) > 1
-                else (time.hour, twelve(time.hour) if in_part else time.hour)
-            )
-            numbers.append(_Number((*hours, *whole[start]), time.text, start, counting=True))
-            if time.minute:
-                numbers.append(_Number((time.minute, *whole[start]), time.text, start, counting=True))
+            both = len(whole[start]) > 1
+            hours = _either(time.hour) if both else (time.hour, twelve(time.hour) if in_part else time.hour)
+            for values in (hours, (time.minute,)) if time.minute else (hours,):
+                numbers.append(_Number((*values, *whole[start]), time.text, start, counting=True))
     figures = find_figures(text, language)
     if times:
         covered = {place for time in times for place in range(*time.span)}
@@ -224,7 +216,7 @@ def _parts(text: str, figure: Figure, scale: Amount, ranging: bool, language: st
         return
     # Read as a fraction, a grouped 1,250 would equal 1,25; so that reading only matches the same digits.
     readings = figure.readings if isinstance(figure.value, Decimal) else figure.readings[:1]
-    amounts = [each for each in readings if not isinstance(each, str | tuple)]
+    amounts = [reading for reading in readings if not isinstance(reading, str | tuple)]
     if scale == 1 and figure.kind != "currency" and (len(figure.readings) > 1 or isinstance(figure.value, Decimal)):
         more += (text[start:end].translate(_POINT),)
         if figure.kind == "version":  # 2.10 is not 2.1

@@ -17,66 +17,19 @@ LOOSE = 16
 """Columns that may stay free at the end of a line whose sentence clearly continues: not everyone fills lines."""
 MAX_LINES = 200
 """Maximum lines of a paragraph."""
-MOST_CODE = 10_000
+MAX_CODE_LINES = 10_000
 """Maximum lines of a unit of code; a longer block, or one whose closing fence is missing, becomes several."""
 _FENCE = re.compile(r"\s*(?:>\s?)*(`{3,}|~{3,})")
 _HEAD = re.compile(r"(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<mark>(?:[-*+•]|\d{1,3}[.)])[ \t]+)?")
 # Headings, tables, checkboxes and lines without letters or digits are never joined.
 _ALONE = re.compile(r"#{1,6}\s|\||\[[ xX]\]\s|[^\w]*$")
-# No sentence ends with these, so the next line continues it, even if it starts with a capital as German nouns do.
-_UNFINISHED = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "for",
-        "with",
-        "from",
-        "and",
-        "or",
-        "my",
-        "your",
-        "his",
-        "her",
-        "our",
-        "their",
-        "der",
-        "die",
-        "das",
-        "den",
-        "dem",
-        "des",
-        "ein",
-        "eine",
-        "einen",
-        "einem",
-        "einer",
-        "eines",
-        "und",
-        "oder",
-        "zum",
-        "zur",
-        "im",
-        "am",
-        "vom",
-        "von",
-        "mit",
-        "für",
-        "mein",
-        "meine",
-        "meinen",
-        "sein",
-        "seine",
-        "seinen",
-        "ihr",
-        "ihre",
-        "ihren",
-        "unser",
-        "unsere",
-        "unseren",
-    ]
-)
+_UNFINISHED_WORDS = """
+    the a an of for with from and or my your his her our their
+    der die das den dem des ein eine einen einem einer eines und oder zum zur im am vom von mit für
+    mein meine meinen sein seine seinen ihr ihre ihren unser unsere unseren
+"""
+_UNFINISHED = frozenset(_UNFINISHED_WORDS.split())
+"""No sentence ends with these, so the next line continues it, even if it starts with a capital as German nouns do."""
 _FINAL = re.compile(r"[.!?:;…][\"'”’“)\]»]*$")
 
 
@@ -103,7 +56,7 @@ def group(lines: Iterable[str], ready: Callable[[], bool] = lambda: True) -> Ite
             held = []
         if not held and (fence := _FENCE.match(line)):
             block = itertools.chain([line], until(rest, fence[1]))
-            while part := "".join(itertools.islice(block, MOST_CODE)):
+            while part := "".join(itertools.islice(block, MAX_CODE_LINES)):
                 yield Unit(part, code=True)
             continue
         held.append(line)
@@ -124,27 +77,28 @@ def until(lines: Iterator[str], fence: str) -> Iterator[str]:
 
 def may_be_wrapped(line: str) -> bool:
     """Whether a line has a length at which it may have been wrapped."""
-    return NARROW <= len(line.rstrip("\r\n")) <= WIDE and not line.rstrip("\r\n").endswith("  ")
+    body = line.rstrip("\r\n")
+    return NARROW <= len(body) <= WIDE and not body.endswith("  ")
 
 
 def continues(held: list[str], line: str) -> bool:
     """Whether a line may continue the paragraph of the held lines."""
     if len(held) >= MAX_LINES or _FENCE.match(line):
         return False
-    first, next_ = _HEAD.match(held[0]), _HEAD.match(line)
-    assert first is not None
-    assert next_ is not None
+    first, next_ = _head(held[0]), _head(line)
     body = line[next_.end() :].strip()
     if not body or next_["mark"] or _ALONE.match(body) or _ALONE.match(held[0][first.end() :].strip()):
         return False
     hanging = len(first["indent"]) + len(first["mark"] or "")
     if next_["quote"] != first["quote"] or len(next_["indent"]) not in (len(first["indent"]), hanging):
         return False
-    return len(held) < 2 or next_["indent"] == indent_of(held[1])
+    return len(held) < 2 or next_["indent"] == _head(held[1])["indent"]
 
 
-def indent_of(line: str) -> str:
-    return _HEAD.match(line)["indent"]  # type: ignore[index]  # always matches: every part may be empty
+def _head(line: str) -> re.Match[str]:
+    match = _HEAD.match(line)
+    assert match is not None  # every part may be empty
+    return match
 
 
 def decide(held: list[str]) -> Iterator[Unit]:
@@ -153,15 +107,13 @@ def decide(held: list[str]) -> Iterator[Unit]:
         yield from map(Unit, held)
         return
     text = "".join(held)
-    second = _HEAD.match(held[1])
-    assert second is not None
-    prefix = held[1][: second.end()]
+    prefix = _head(held[1])[0]
     breaks: list[tuple[Span, str]] = []
     at = 0
     for line, after in itertools.pairwise(held):
         body = line.rstrip()
         at += len(line)
-        breaks.append(((at - len(line) + len(body), at + len(_HEAD.match(after)[0])), " "))  # type: ignore[index]
+        breaks.append(((at - len(line) + len(body), at + _head(after).end()), " "))
     yield Unit(text, Rewriting.of(text, breaks), prefix, max(len(line.rstrip()) for line in held))
 
 
@@ -171,7 +123,7 @@ def is_wrapped(lines: list[str]) -> bool:
         return False
     bodies = [line.rstrip() for line in lines]
     width = max(map(len, bodies))
-    words = [body[_HEAD.match(body).end() :].split(maxsplit=1)[0] for body in bodies[1:]]  # type: ignore[union-attr]
+    words = [body[_head(body).end() :].split(maxsplit=1)[0] for body in bodies[1:]]
     if not NARROW <= width <= WIDE:
         return False
     inside = [not _FINAL.search(body) for body in bodies[:-1]]
@@ -190,6 +142,7 @@ def wrap(text: str, unit: Unit) -> Rewriting:
     """Wrap a translation to the width of its unit; untranslated text keeps its original lines."""
     if unit.joined is not None and text == unit.joined.after:
         return Rewriting(text, unit.text, tuple((after, before) for before, after in unit.joined.edits))
+    line_end = "\r\n" if "\r\n" in unit.text else "\n"
     edits: list[tuple[Span, str]] = []
     column, last = 0, None
     for match in re.finditer(r"(\s+)|\S+", text):
@@ -198,11 +151,7 @@ def wrap(text: str, unit: Unit) -> Rewriting:
             column += len(match[1])
             continue
         if last is not None and column + len(match[0]) > unit.width:
-            edits.append((last, line_end(unit) + unit.prefix))
+            edits.append((last, line_end + unit.prefix))
             column = len(unit.prefix)
         column += len(match[0])
     return Rewriting.of(text, edits)
-
-
-def line_end(unit: Unit) -> str:
-    return "\r\n" if "\r\n" in unit.text else "\n"

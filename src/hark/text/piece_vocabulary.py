@@ -51,14 +51,8 @@ class PieceTable:
             tree = json.loads(path.read_text(encoding="utf-8"))
             source = None if tree["source"] is None else tuple(map(str, tree["source"]))
             special = SpecialIds(**{name: int(value) for name, value in tree["special"].items()})
-            table = cls(
-                special,
-                tuple(map(str, tree["target"])),
-                source,
-                dict(tree["tags"]),
-                tuple(tree["silent"]),
-                bool(tree["source_end"]),
-            )
+            target, tags = tuple(map(str, tree["target"])), dict(tree["tags"])
+            table = cls(special, target, source, tags, tuple(tree["silent"]), bool(tree["source_end"]))
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -165,11 +159,10 @@ class PieceVocabulary(Vocabulary):
 
     @cached_property
     def alphabet(self) -> frozenset[str]:
+        pieces = (piece for token, piece in enumerate(self._pieces) if token not in self._silent)
         if self.is_byte_pairs:
-            pieces = (piece for token, piece in enumerate(self._pieces) if token not in self._silent)
             return frozenset(text for piece in pieces if len(text := self._processor.decode_pieces([piece])) == 1)
-        named = (piece.removeprefix(SPACE) for token, piece in enumerate(self._pieces) if token not in self._silent)
-        return frozenset(piece for piece in named if len(piece) == 1)
+        return frozenset(text for piece in pieces if len(text := piece.removeprefix(SPACE)) == 1)
 
 
 def _open_model(model: bytes, name: str) -> Any:

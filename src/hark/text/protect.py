@@ -134,9 +134,7 @@ def _write_number(figure: Figure, text: str, source: str, target: str, rules: Ru
         return write_figure(replace(figure, kind="decimal"), source, target)
     if figure.kind == "grouped" and not _is_grouped(figure, text, source):
         return ""
-    if (rule := _WRITTEN.get(figure.kind)) is not None:
-        return write_figure(figure, source, target) if rule in rules else ""
-    return ""
+    return write_figure(figure, source, target) if _WRITTEN.get(figure.kind) in rules else ""
 
 
 @cache
@@ -178,10 +176,8 @@ def _add_terms(text: str, terms: Terms, found: Sequence[Item]) -> list[Item]:
 
 def figures(text: str, source: str, target: str, rules: Rules = ON) -> tuple[Item, ...]:
     """Return every number in digits, including those that may be spelled out."""
-    return tuple(
-        Item(*each.span, each.text, "number", written=_write_number(each, text, source, target, rules) or each.text)
-        for each in find_figures(text, source)
-    )
+    found = ((figure, _write_number(figure, text, source, target, rules)) for figure in find_figures(text, source))
+    return tuple(Item(*figure.span, figure.text, "number", written=new or figure.text) for figure, new in found)
 
 
 def _kind_and_span(match: re.Match[str]) -> tuple[ItemKind, Span]:
@@ -331,10 +327,7 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
         written += [(span, _written(item, span)) for span in matches[:count] if taken.take(span)]
         missing += [item] * (count - len(matches))
     for item in missing:
-        if item.kind in ("word", "symbol"):
-            lost.append(item)
-            continue
-        if item.pattern is not None:
+        if item.kind in ("word", "symbol") or item.pattern is not None:
             lost.append(item)
             continue
         near = near_pattern(normalise(item.shown or item.text), "number" if item.shown else item.kind)

@@ -19,7 +19,7 @@ from hark.text.vocabulary import SPACE, SegmentationCache, Vocabulary
 CHOICES = 16
 """Number of segmentations per word to draw from with dropout: enough variety, and few enough to cache."""
 CHOOSE = bytes(byte % CHOICES for byte in range(256))
-LONGEST = 64
+MAX_WORD_CHARS = 64
 """Dropout splits longer words (text without spaces): segmentation time is quadratic in word length."""
 NEVER = 1 << 62
 """The rank of a pair that is not a piece."""
@@ -56,7 +56,7 @@ class Segmenter:
             return (symbol,)
         drops = self._draw(f"{self.seed} {choice} {word}")
         marked = SPACE + word
-        parts = (marked[start : start + LONGEST] for start in range(0, len(marked), LONGEST))
+        parts = (marked[start : start + MAX_WORD_CHARS] for start in range(0, len(marked), MAX_WORD_CHARS))
         return tuple(each for part in parts for piece in self._merge(part, drops) for each in self._spell(piece))
 
     def _draw(self, key: str) -> Iterator[bool]:

@@ -48,7 +48,7 @@ class TextLayout:
         if len(translations) < 2:
             return self.gaps
         pairs = zip(pairwise(self.sentences), pairwise(translations), self.gaps[1:-1], strict=True)
-        return (self.gaps[0], *(gap_between(*each) for each in pairs), self.gaps[-1])
+        return (self.gaps[0], *(gap_between(*pair) for pair in pairs), self.gaps[-1])
 
 
 def lay_out(text: str, split: Split) -> TextLayout:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from hark.text.numerals import Amount, Numerals, numerals_of
 
-LONGEST = 60
-"""Maximum letters of a number word; longer ones would be slow to search."""
+MAX_WORD_LETTERS = 60
+"""Longer words are no numbers; searching them would be slow."""
 _TOKEN = re.compile(r"[^\W\d_]+")
 _NEVER = r"(?!)"
 _ROMAN = re.compile("(?=[XVI])(X{0,3}(?:IX|IV|V?I{0,3}))(?:er?|[èi]?ème)?")  # XIV, in French XIVe
@@ -31,7 +31,7 @@ def spelled_values(text: str, language: str, implied: bool = False) -> frozenset
     run: list[Part] = []
     end = 0
     for match in _TOKEN.finditer(text):
-        part, more = _look_up(lexicon, match[0]) if match.end() - match.start() <= LONGEST else _NO_NUMBER
+        part, more = _look_up(lexicon, match[0]) if match.end() - match.start() <= MAX_WORD_LETTERS else _NO_NUMBER
         if implied:
             values |= more
         if run and (part is None or not _JOINT.fullmatch(text, end, match.start())):

@@ -9,12 +9,10 @@ from hark.text.rewrite import Span
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _JOINED = re.compile(r"-\w")
 """A hyphenated compound is a word of its own: `mail` is not a word of `e-mail`."""
-
-
 _END, _KEPT = "", " "
 """The keys of a translation and of a term that is not translated in the trie; no token is empty or a space."""
-SHORTEST_STEM, LONGEST_ENDING = 4, 3
-"""Minimum letters of a term that may be inflected, and maximum letters of an ending."""
+MIN_STEM_LETTERS, MAX_ENDING_LETTERS = 4, 3
+"""Of a term that may be inflected, and of its ending."""
 
 
 class Terms:
@@ -27,18 +25,14 @@ class Terms:
         self._hash = hash((self.entries, self.kept))
         # A trie of tokens: the time does not depend on the number of entries, whatever they have in common.
         self._trie: dict[str, Any] = {}
-        for source, target in self.entries:
-            node = self._trie
-            for token in _TOKEN.findall(source):
+        for source, target in (*self.entries, *((term, None) for term in self.kept)):
+            node, tokens = self._trie, _TOKEN.findall(source)
+            for token in tokens:
                 node = node.setdefault(token.casefold(), {})
-            if node is not self._trie:
+            if target is not None and tokens:
                 node[_END] = target
-        for source in self.kept:
-            node = self._trie
-            for token in _TOKEN.findall(source):
-                node = node.setdefault(token.casefold(), {})
-            if node is not self._trie:
-                node.setdefault(_KEPT, set()).add(tuple(_TOKEN.findall(source)))
+            elif tokens:
+                node.setdefault(_KEPT, set()).add(tuple(tokens))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Terms) and (self.entries, self.kept) == (other.entries, other.kept))
@@ -87,7 +81,7 @@ def is_inflected(words: str, term: str) -> bool:
     ending = words.removeprefix(term)
     if not words.startswith(term) or not ending:
         return words == term
-    return len(term) >= SHORTEST_STEM and len(ending) <= LONGEST_ENDING and ending.isalpha()
+    return len(term) >= MIN_STEM_LETTERS and len(ending) <= MAX_ENDING_LETTERS and ending.isalpha()
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

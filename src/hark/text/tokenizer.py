@@ -27,7 +27,7 @@ SPECIAL = SpecialIds(pad=PAD, unknown=UNK, start=BOS, end=EOS)
 BYTES = 256
 CHARACTER_COVERAGE = 0.9999
 """Share of the characters in the text that get their own piece; the rest are encoded as bytes, so none is lost."""
-FEW = 32
+MAX_ONE_BY_ONE = 32
 """Up to this many texts are encoded or decoded one by one; for a list, sentencepiece starts a thread first."""
 
 
@@ -127,9 +127,7 @@ class Tokenizer(Vocabulary):
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Normalise and encode texts to token ids, without BOS and EOS."""
-        normal, encode = [normalise(text) for text in texts], self._processor.encode
-        ids: list[list[int]] = encode(normal, num_threads=1) if len(normal) > FEW else [encode(each) for each in normal]
-        return ids
+        return _apply(self._processor.encode, [normalise(text) for text in texts])
 
     def encode_one(self, text: str) -> list[int]:
         """Encode one text word by word with a cache: several times as fast as `encode`."""
@@ -156,9 +154,7 @@ class Tokenizer(Vocabulary):
         """Decode lists of ids; special ids are skipped, and invalid bytes become U+FFFD."""
         first = self.n_special
         known = [list(ids) if min(ids, default=first) >= first else [i for i in ids if i >= first] for ids in sentences]
-        decode = self._processor.decode
-        texts: list[str] = decode(known, num_threads=1) if len(known) > FEW else [decode(each) for each in known]
-        return texts
+        return _apply(self._processor.decode, known)
 
     def decode_one(self, ids: Sequence[int]) -> str:
         """Decode one list of ids from a table of bytes, without sentencepiece."""
@@ -186,6 +182,10 @@ class Tokenizer(Vocabulary):
         return table + [bytes([byte]) for byte in range(BYTES)] + [piece.encode() for piece in self._learnt_pieces]
 
 
+def _apply(call: Any, items: list[Any]) -> list[Any]:
+    return list(call(items, num_threads=1) if len(items) > MAX_ONE_BY_ONE else map(call, items))
+
+
 def train_tokenizer(
     sentences: Iterable[str], vocab_size: int, languages: Sequence[str], where: str = "the training text"
 ) -> bytes:
@@ -208,7 +208,7 @@ def train_symbols(sentences: Iterable[str], languages: Sequence[str]) -> bytes:
     if not symbols:
         raise UserError("no symbols to make a vocabulary from")
     vocab_size = EOS + 1 + len(set(languages)) + len(symbols) + BYTES
-    return _train(symbols[:1], vocab_size, languages, user_defined_symbols=[SPACE + each for each in symbols])
+    return _train(symbols[:1], vocab_size, languages, user_defined_symbols=[SPACE + symbol for symbol in symbols])
 
 
 def _train(sentences: Iterable[str], vocab_size: int, languages: Sequence[str], **settings: Any) -> bytes:

@@ -3,8 +3,6 @@
 A bundle holds one vocabulary per side, or one shared by both; `hark.text.opening` opens them. The default kind is a
 sentencepiece model (`hark.text.tokenizer`). To add a kind, derive a class from `Vocabulary` and add a `case` in
 `opening`. A bias that a model adds to its output does not belong here: it is a weight of the model (`output_bias`).
-
-Bounded cache of word segmentations.
 """
 
 from abc import abstractmethod
@@ -17,24 +15,6 @@ from hark.errors import UserError
 from hark.facts import Facts, LanguagePair, LanguageTags
 from hark.text.address import Address
 from hark.text.detector import base_language
-
-MAX_ENTRIES = 1 << 19
-"""About 100 MB of segmentations."""
-
-
-class SegmentationCache(dict[Any, tuple[int, ...]]):
-    """A dictionary that computes missing entries; hits cost no more than in a plain dictionary."""
-
-    def __init__(self, compute: Callable[[Any], tuple[int, ...]]) -> None:
-        super().__init__()
-        self.compute = compute
-
-    def __missing__(self, key: Any) -> tuple[int, ...]:
-        if len(self) >= MAX_ENTRIES:
-            self.clear()
-        segmentation = self[key] = self.compute(key)
-        return segmentation
-
 
 SPACE = "\u2581"
 """Marks a piece that follows a space."""
@@ -130,48 +110,39 @@ class Vocabulary(Protocol):
     @abstractmethod
     def tag(self, language: str) -> int:
         """Return the tag id of a language."""
-        ...
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Encode texts to ids, without start and end."""
-        ...
 
     @abstractmethod
     def encode_one(self, text: str) -> list[int]:
         """Encode one text."""
-        ...
 
     @abstractmethod
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """Decode lists of ids; special ids are skipped."""
-        ...
 
     @abstractmethod
     def decode_one(self, ids: Sequence[int]) -> str:
         """Decode one list of ids."""
-        ...
 
     @abstractmethod
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the pieces of ids for display; a leading ▁ represents a space."""
-        ...
 
     @abstractmethod
     def is_special(self, token: int) -> bool:
         """Whether an id represents no text."""
-        ...
 
     @abstractmethod
     def byte_of(self, token: int) -> int | None:
         """Return the byte that an id represents, or None if it is not a byte."""
-        ...
 
     @property
     @abstractmethod
     def alphabet(self) -> frozenset[str]:
         """Characters with their own id; others are encoded as bytes or unknown."""
-        ...
 
     def verify(self, sha256: str) -> None:
         """Raise an error if the SHA-256 differs: another tokenizer's ids mean other words."""
@@ -228,3 +199,21 @@ class Vocabulary(Protocol):
         if self.scheme.kind != "target":
             return ()
         return (self.tag(self.scheme.resolve_target(target)),)
+
+
+MAX_CACHED_WORDS = 1 << 19
+"""About 100 MB of segmentations."""
+
+
+class SegmentationCache(dict[Any, tuple[int, ...]]):
+    """A dictionary that computes missing entries; hits cost no more than in a plain dictionary."""
+
+    def __init__(self, compute: Callable[[Any], tuple[int, ...]]) -> None:
+        super().__init__()
+        self.compute = compute
+
+    def __missing__(self, key: Any) -> tuple[int, ...]:
+        if len(self) >= MAX_CACHED_WORDS:
+            self.clear()
+        segmentation = self[key] = self.compute(key)
+        return segmentation

@@ -37,14 +37,14 @@ def assemble(
     translation, source_end = "", 0
     for plan in plans:
         translated, layout = _sentences(plan, rest), plan.layout
-        joined = layout.join([each.text for each in translated])
+        joined = layout.join([sentence.text for sentence in translated])
         wrapped = wrap(joined, plan.unit) if plan.unit.joined else None
-        for each in translated:
-            place = _place_in(plan.unit, each.source_start)
-            moved = replace(each, source_start=source_end + place, start=len(translation) + each.start)
+        for sentence in translated:
+            place = _place_in(plan.unit, sentence.source_start)
+            moved = replace(sentence, source_start=source_end + place, start=len(translation) + sentence.start)
             if wrapped is not None:
-                span = wrapped.forth((each.start, each.start + len(each.text)))
-                links = tuple(replace(link, target=_inside(wrapped, each, link)) for link in each.links)
+                span = wrapped.forth((sentence.start, sentence.start + len(sentence.text)))
+                links = tuple(replace(link, target=_inside(wrapped, sentence, link)) for link in sentence.links)
                 moved = replace(moved, text=wrapped.after[slice(*span)], start=len(translation) + span[0], links=links)
             sentences.append(moved)
         gaps[-1] += layout.gaps[0]
@@ -96,15 +96,13 @@ class FinishedSentences:
 
     def __call__(self, place: int, pieces: Pieces) -> None:
         for i, piece in enumerate(pieces, self._starts[place]):
-            self._add(piece, *self._of_place[i])
-
-    def _add(self, piece: Piece, index: int, part: int) -> None:
-        parts = self._parts[index]
-        parts.pieces[part] = piece
-        pieces = [each for each in parts.pieces if each is not None]
-        if len(pieces) == len(parts.pieces):
-            sentence = join_pieces(parts.source, parts.gaps, pieces, parts.source_start, 0)
-            self._report(index, len(self._parts), sentence)
+            index, part = self._of_place[i]
+            parts = self._parts[index]
+            parts.pieces[part] = piece
+            known = [each for each in parts.pieces if each is not None]
+            if len(known) == len(parts.pieces):
+                sentence = join_pieces(parts.source, parts.gaps, known, parts.source_start)
+                self._report(index, len(self._parts), sentence)
 
 
 @dataclass
@@ -121,7 +119,7 @@ def _sentences(plan: TextPlan, rest: Iterator[Piece]) -> list[Sentence]:
     layout, found = plan.layout, list[Sentence]()
     source_start = len(layout.gaps[0])
     for source, cut, gap in zip(layout.sentences, plan.cuts, layout.gaps[1:], strict=True):
-        found.append(join_pieces(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, 0))
+        found.append(join_pieces(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start))
         source_start += len(source) + len(gap)
     # The gaps in the translation are known only when all sentences are.
     texts = [each.text for each in found]
@@ -130,22 +128,20 @@ def _sentences(plan: TextPlan, rest: Iterator[Piece]) -> list[Sentence]:
     return [replace(each, start=start) for each, start in zip(found, starts, strict=False)]
 
 
-def join_pieces(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int, start: int) -> Sentence:
-    """Join the pieces of a sentence with the whitespace between them."""
+def join_pieces(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int) -> Sentence:
+    """Join the pieces of a sentence with the whitespace between them, as if its translation began at 0."""
     if len(pieces) == 1:  # nearly always; the general case takes three times as long
         (one,) = pieces
-        flags = in_order(one.flags)
         return Sentence(
             source,
             one.text,
             one.score,
             one.tokens,
-            flags,
+            in_order(one.flags),
             one.reasons,
             one.links,
             one.alternatives,
             source_start,
-            start,
         )
     layout = TextLayout(("", *gaps, ""), tuple(piece.source for piece in pieces))
     texts = [piece.text for piece in pieces]
@@ -162,14 +158,13 @@ def join_pieces(source: str, gaps: Sequence[str], pieces: Sequence[Piece], sourc
         tuple(joined_links(pieces, gaps, layout.around(texts)[1:])),
         combine(layout, pieces),
         source_start,
-        start,
     )
 
 
 def joined_links(pieces: Sequence[Piece], gaps: Sequence[str], target_gaps: Sequence[str]) -> Iterator[Link]:
     source = target = 0
     for piece, gap, target_gap in zip(pieces, [*gaps, ""], target_gaps, strict=True):
-        for each in piece.links:
-            yield Link(shift(each.source, source), shift(each.target, target), each.weight)
+        for link in piece.links:
+            yield Link(shift(link.source, source), shift(link.target, target), link.weight)
         source += len(piece.source) + len(gap)
         target += len(piece.text) + len(target_gap)

@@ -193,14 +193,10 @@ def in_halves(text: str, items: Sequence[Item], search: DecodeConfig, inner: boo
     place = clauses.best_place(text, [item.span for item in items])
     if place is None or place[0] == place[1]:
         return None
-    first, second = (0, place[0]), (place[1], len(text))
-    parts: list[str | Query] = []
-    for span, ends in ((first, False), (second, True)):
-        inside = [item for item in items if span[0] <= item.start and item.end <= span[1]]
-        parts += split_span(text, span, inside, inner or not ends)
-        if not ends:
-            parts.append(text[place[0] : place[1]])
-    return Attempt(tuple(parts), search)
+    cut, end = place
+    before, after = [item for item in items if item.end <= cut], [item for item in items if item.start >= end]
+    first, second = split_span(text, (0, cut), before, True), split_span(text, (end, len(text)), after, inner)
+    return Attempt((*first, text[cut:end], *second), search)
 
 
 def split_span(text: str, span: Span, items: Sequence[Item], inner: bool) -> list[str | Query]:

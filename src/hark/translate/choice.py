@@ -84,8 +84,8 @@ def choose(text: str, source: str | None, target: str | None, offered: Sequence[
 def with_target(fitting: Sequence[InstalledModel], source: str | None, target: str | None) -> Choice:
     """The first of the fitting models, and its target if none is given."""
     if target is None:
-        fitting = [each for each in fitting if each.bilingual] or fitting
-        targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
+        fitting = [model for model in fitting if model.bilingual] or fitting
+        targets = dict.fromkeys(pair[1] for model in fitting for pair in model.pairs)
         if len(targets) > 1 and "en" in targets and not fitting[0].bilingual:
             return with_target(models.choose(source, "en", fitting), source, "en")
         if len(targets) > 1 and source is not None:
@@ -96,7 +96,7 @@ def with_target(fitting: Sequence[InstalledModel], source: str | None, target: s
 def undetected(fitting: Sequence[InstalledModel], target: str | None) -> Choice:
     """A model that need not be told the source language, for a text whose language is unknown."""
     known = models.preferred_sources(fitting)
-    general = [each for each in fitting if models.has_all(each, known)]
+    general = [model for model in fitting if models.has_all(model, known)]
     if target is None or not general:
         raise UndetectedError(known)
     return Choice(general[0], None, target)

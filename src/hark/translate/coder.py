@@ -11,8 +11,7 @@ from hark.text.vocabulary import Vocabulary
 _SILENT = set(" \u00ad\u200b\u2060\ufeff")
 """Characters that normalisation removes or turns into spaces, so that no model ever sees them."""
 
-
-LONGEST_PIECE = 64
+MAX_PIECE_CHARS = 64
 """An upper bound on the characters of one token; sentencepiece's default is 16."""
 
 
@@ -49,14 +48,14 @@ class Coder:
         """Whether a text has at most `limit` tokens, with what precedes it and without EOS."""
         # Each token covers at least one byte, except for the leading space symbol.
         room = limit - self.source.lead - bool(self.source.address_symbols)
-        if len(text) > LONGEST_PIECE * limit:
+        if len(text) > MAX_PIECE_CHARS * limit:
             return False  # without encoding megabytes of text
         return len(text.encode(errors="surrogatepass")) < room or len(self.encode(text)) <= room
 
     def decode(self, tokens: tuple[int, ...]) -> str:
         """The text of target tokens, with surrounding spaces removed and runs of spaces collapsed."""
         if symbols := self.target.address_symbols:
-            tokens = tuple(each for each in tokens if each not in symbols.values())
+            tokens = tuple(token for token in tokens if token not in symbols.values())
         return " ".join(self.target.decode_one(tokens).split())
 
     def unknown(self, text: str) -> str:

@@ -3,26 +3,22 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from hark.text.scripts import letters
 
 Fault = Literal[
     "empty", "looped", "truncated", "changed", "number", "limit", "lost", "invented", "length", "language", "unsure"
 ]  # fmt: skip
-"""What is wrong with a translation.
+"""What is wrong with a translation, worst first.
 
 empty: no output. looped: the same words over and over. truncated: cut off at the length limit. changed: protected text
 is missing, altered or repeated. number: a number is missing, different or invented. limit: a word of limit, order or
 negation has turned round, is missing or was added. lost: source words have no counterpart. invented: words without a
-counterpart in the source. length: implausibly long or short. language: the source is not in the
-model's language. unsure: the model's confidence is low.
+counterpart in the source. length: implausibly long or short. language: the source is not in the model's language.
+unsure: the model's confidence is low.
 """
-FAULTS: tuple[Fault, ...] = (
-    "empty", "looped", "truncated", "changed", "number", "limit", "lost", "invented", "length", "language", "unsure",
-)  # fmt: skip
-"""All faults, worst first."""
-
+FAULTS: tuple[Fault, ...] = get_args(Fault)
 LOOP = 8
 """Minimum number of tokens that a repeated sequence covers in total to count as a loop."""
 PERIOD = 24
@@ -113,7 +109,7 @@ MESSAGES: dict[Fault, str] = {
     "language": "not translated: not in the source language",
     "unsure": "low confidence",
 }
-LONGEST = 60
+MAX_DETAIL_CHARS = 60
 """Maximum characters of a detail to show."""
 
 
@@ -126,13 +122,13 @@ class Reason:
     """The affected text, such as `120 -> 1`."""
 
     def __str__(self) -> str:
-        detail = self.detail if len(self.detail) <= LONGEST else self.detail[: LONGEST - 1] + "…"
+        detail = self.detail if len(self.detail) <= MAX_DETAIL_CHARS else self.detail[: MAX_DETAIL_CHARS - 1] + "…"
         return f"{MESSAGES[self.flag]} ({detail})" if detail else MESSAGES[self.flag]
 
 
 def in_order(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Sort reasons by severity, worst first, and merge those with the same flag."""
     details: dict[Fault, dict[str, None]] = {}
-    for each in reasons:
-        details.setdefault(each.flag, {})[each.detail] = None
+    for reason in reasons:
+        details.setdefault(reason.flag, {})[reason.detail] = None
     return tuple(Reason(flag, ", ".join(filter(None, details[flag]))) for flag in FAULTS if flag in details)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
@@ -12,24 +11,16 @@ from hark.translate.align import Link, word_spans
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)[^<>]*?(/?)>")
 
 
-@dataclass(frozen=True)
-class MarkPair:
-    """An opening and a closing mark, such as <b> and </b>."""
-
-    opening: Item
-    closing: Item
-
-
-def pair_up(marks: Sequence[Item]) -> tuple[list[MarkPair], list[Item]]:
-    """Match opening and closing marks; return the pairs and the single marks."""
-    pairs: list[MarkPair] = []
+def pair_up(marks: Sequence[Item]) -> tuple[list[tuple[Item, Item]], list[Item]]:
+    """Match opening and closing marks, such as <b> and </b>; return the pairs and the single marks."""
+    pairs: list[tuple[Item, Item]] = []
     single: list[Item] = []
     waiting: list[Item] = []
     for mark in marks:
         at = next((i for i in reversed(range(len(waiting))) if closes(mark.text, waiting[i].text)), None)
         if at is not None:
             single += waiting[at + 1 :]
-            pairs.append(MarkPair(waiting[at], mark))
+            pairs.append((waiting[at], mark))
             del waiting[at:]
         elif mark.kind == "markup" and opens(mark.text):
             waiting.append(mark)
@@ -58,9 +49,9 @@ def place(text: str, source: str, marks: Sequence[Item], links: Sequence[Link]) 
     pairs, single = pair_up(marks)
     inserts: list[tuple[int, int, int, str]] = []
     spans: list[Span] = []
-    for number, pair in enumerate(pairs):
-        inside = pair.opening.end, pair.closing.start
-        targets = [link.target for link in links if link.source[0] < inside[1] and inside[0] < link.source[1]]
+    for number, (opening, closing) in enumerate(pairs):
+        inside = opening.end, closing.start
+        targets = [link.target for link in links if _overlap(link.source, inside)]
         if not targets:  # no links: guess from the position
             targets = _opposite(inside, source, links)
         if not targets:
@@ -70,11 +61,10 @@ def place(text: str, source: str, marks: Sequence[Item], links: Sequence[Link]) 
             return None
         spans.append(span)
         width = span[1] - span[0]
-        inserts.append((span[0], 1, -width, pair.opening.text))
-        inserts.append((span[1], 0, width + number, pair.closing.text))
+        inserts.append((span[0], 1, -width, opening.text))
+        inserts.append((span[1], 0, width + number, closing.text))
     for mark in single:
-        insert = _beside(text, source, mark, links)
-        if insert is None:
+        if (insert := _beside(text, source, mark, links)) is None:
             return None
         inserts.append(insert)
     edits = [((at, at), mark) for at, _, _, mark in sorted(inserts, key=lambda each: each[:3])]
@@ -160,15 +150,11 @@ def place_terms(text: str, source: str, terms: Sequence[Item], links: Sequence[L
     for span, term in replaced:
         if edits and span[0] < edits[-1][0][1]:
             lost.append(term)
-        else:
-            written = term.leading if not text[: span[0]].strip() else term.written
-            edits.append((span, text[slice(*span)] if _keeps_form(text[slice(*span)], written) else written))
+            continue
+        now, written = text[slice(*span)], term.written if text[: span[0]].strip() else term.leading
+        # The model's own words stay if they are a form of the term, with its capitals.
+        edits.append((span, now if now.startswith(written) and is_inflected(now, written) else written))
     return Rewriting.of(text, edits), lost
-
-
-def _keeps_form(words: str, written: str) -> bool:
-    """Whether the model's words are a form of the term, with the capitals of the term."""
-    return words.startswith(written) and is_inflected(words, written)
 
 
 def _aligned(term: Item, links: Sequence[Link]) -> dict[Span, float]:

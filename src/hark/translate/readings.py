@@ -139,8 +139,6 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
     before = query.rewriting.before
     untouched = decoded == normalise(before if query.shouted else query.model_input)
     lost = () if untouched else restored.lost
-    if lost:
-        faults |= {"changed"}
     if not decoded:
         rewritten = Rewriting(before, before)  # keep the source rather than lose it
     elif untouched:
@@ -166,15 +164,12 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
         attention_TS = hypothesis.attention_TS[first:, len(source) - len(tokens) :]
         pieces = coder.source.pieces(tokens), coder.target.pieces(hypothesis.tokens[first:])
         links = link(attention_TS, *pieces, sources, targets)
-    if query.terms and not untouched:
-        text, links, without = with_terms(text, links, query)
-        lost = (*lost, *without)
-        faults |= {"changed"} if without else set()
-    if query.marks and not untouched:
-        text, links, missing = with_marks(text, links, query)
-        lost = (*lost, *missing)
-        if missing:
-            faults |= {"changed"}
+    for items, insert in ((query.terms, with_terms), (query.marks, with_marks)):
+        if items and not untouched:
+            text, links, missing = insert(text, links, query)
+            lost = (*lost, *missing)
+    if lost:
+        faults |= {"changed"}
     return Reading(text, hypothesis, faults, lost, restored.repaired, links)
 
 

@@ -16,8 +16,8 @@ DOUBT = 0.3
 """Minimum doubt, in nats per token, of a sentence that is looked at again. It is nearly always right below."""
 MAX_NLL = 2.0
 """Nats per token above which the reverse model does not recognise the source."""
-LONGEST = 300
-"""Maximum length in characters of a sentence that is looked at. Longer ones are rarely wrong as a whole."""
+MAX_CHARS = 300
+"""Longer sentences are not looked at: they are rarely wrong as a whole."""
 SETTLED: frozenset[Flag] = frozenset(
     {"copied", "phrase", "untranslated", "language", "unsure", "tidied", "recased", "repaired"}
 )
@@ -58,7 +58,7 @@ class SecondLook:
         return flagged
 
     def _is_uncertain(self, sentence: Sentence) -> bool:
-        if len(sentence.source) > LONGEST or not SETTLED.isdisjoint(sentence.flags):
+        if len(sentence.source) > MAX_CHARS or not SETTLED.isdisjoint(sentence.flags):
             return False
         doubt = sentence.doubt(self._alpha)
         # Any model finds carelessly typed text unlikely, however well it is translated.

@@ -113,11 +113,11 @@ def find_language(
     The languages of models of one pair, and the target, are preferred: with more candidates, more short texts are
     mistaken. `offered`: all models; what they know is more likely than what they do not.
     """
-    sources = {source for each in fitting for source, _ in each.pairs}
-    into = {other for each in fitting for _, other in each.pairs} - sources if target is not None else set[str]()
+    sources = {source for model in fitting for source, _ in model.pairs}
+    into = {other for model in fitting for _, other in model.pairs} - sources if target is not None else set[str]()
     preferred = preferred_sources(fitting)
     candidates = sources | into
-    known = candidates | {code for each in offered for pair in each.pairs for code in pair}
+    known = candidates | {code for model in offered for pair in model.pairs for code in pair}
     if not all(map(is_identifiable, candidates)):
         return FoundLanguage(min(sources) if len(sources) == 1 else None, 0.0)
     ranking = rank(text, {base_language(code) for code in known})
@@ -164,7 +164,7 @@ def clearly_best(shares: Mapping[str, float], into: Collection[str]) -> str | No
 
 def weigh_phrases(shares: Mapping[str, float], text: str, models: Iterable[InstalledModel]) -> dict[str, float] | None:
     """The probabilities with those languages more likely that have the text in their phrase table; None: none has."""
-    pairs = [pair for each in models for pair in each.pairs]
+    pairs = [pair for model in models for pair in model.pairs]
     found = {
         source
         for source, target in {*pairs, *(pair[::-1] for pair in pairs)}
@@ -197,14 +197,14 @@ def _decide(
         guess = clearly_best({code: weighed[code] for code in own}, into)
         best = max(sorted(weighed), key=lambda code: weighed[code])
         doubtful = guess is None
-    general = not any(each.bilingual for each in fitting)  # then the model that is asked is the one that translates
+    general = not any(model.bilingual for model in fitting)  # then the model that is asked is the one that translates
     if short and (guess is None or (doubtful and general)):
         guess = (yield from _try_models(text.strip(), own, into, shares, fitting, offered)) or guess
     if guess is None and len(preferred) == 1:
         guess = min(preferred)
     if best not in own and guess is not None:
-        pivot = next(other for each in fitting for source, other in each.pairs if guess in (source, other))
-        other = next((each for each in fitting if (best, pivot) in each.pairs), None)
+        pivot = next(other for model in fitting for source, other in model.pairs if guess in (source, other))
+        other = next((model for model in fitting if (best, pivot) in model.pairs), None)
         if other is not None:
             return (yield from check_other(text, whole(other, offered), own, pivot)) or guess
     return guess
@@ -220,10 +220,10 @@ def _try_models(
 ) -> Inquiry[str | None]:
     """The language of a short text by the models' likelihood; None if they cannot be compared."""
     bilingual = [each for each in (*fitting, *offered) if each.bilingual]
-    models = {each.pairs[0][0]: each for each in reversed(bilingual) if each.pairs[0][0] in codes}
+    models = {model.pairs[0][0]: model for model in reversed(bilingual) if model.pairs[0][0] in codes}
     if models.keys() >= {*codes}.difference(into):
         return (yield from _choose_by_doubt(text, models, into, offered))
-    return (yield from _compare(text, shares, into, [whole(each, offered) for each in fitting]))
+    return (yield from _compare(text, shares, into, [whole(model, offered) for model in fitting]))
 
 
 def _choose_by_doubt(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from hark.engine.request import length_penalty
 from hark.text.address import Address
@@ -21,9 +21,7 @@ then put back into capitals. retried: decoded again, because the first translati
 model lost or changed was restored. untranslated: the model produced nothing, so the source was kept.
 """
 Flag = Care | Fault
-FLAGS: tuple[Flag, ...] = (
-    "copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated", *FAULTS,
-)  # fmt: skip
+FLAGS: tuple[Flag, ...] = (*get_args(Care), *FAULTS)
 """All flags, in the order in which results list them. Those in `FAULTS` are warnings."""
 
 
@@ -78,19 +76,19 @@ class Translation:
     @property
     def score(self) -> float | None:
         """The token-weighted mean of the sentence scores."""
-        return mean((each.score, each.tokens) for each in self.sentences)
+        return mean((sentence.score, sentence.tokens) for sentence in self.sentences)
 
     def confidence(self, alpha: float) -> float | None:
         """The model's mean probability of a token in the sentence that it is least sure of, as in the warning `low
         confidence`; None if nothing was translated."""
-        doubts = [doubt for each in self.sentences if (doubt := each.doubt(alpha)) is not None]
+        doubts = [doubt for sentence in self.sentences if (doubt := sentence.doubt(alpha)) is not None]
         return math.exp(-max(doubts)) if doubts else None
 
     @property
     def flags(self) -> tuple[Flag, ...]:
         """The flags of all sentences; `copied` only if no sentence was translated."""
-        flags = {flag for each in self.sentences for flag in each.flags}
-        if any("copied" not in each.flags for each in self.sentences):
+        flags = {flag for sentence in self.sentences for flag in sentence.flags}
+        if any("copied" not in sentence.flags for sentence in self.sentences):
             flags.discard("copied")
         return in_order(flags)
 
@@ -102,15 +100,15 @@ class Translation:
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """The faults of all sentences, worst first."""
-        return order_reasons(reason for each in self.sentences for reason in each.reasons)
+        return order_reasons(reason for sentence in self.sentences for reason in sentence.reasons)
 
     @property
     def links(self) -> tuple[Link, ...]:
         """The word alignment, with offsets in the whole texts."""
         return tuple(
-            Link(shift(link.source, each.source_start), shift(link.target, each.start), link.weight)
-            for each in self.sentences
-            for link in each.links
+            Link(shift(link.source, sentence.source_start), shift(link.target, sentence.start), link.weight)
+            for sentence in self.sentences
+            for link in sentence.links
         )
 
     @property

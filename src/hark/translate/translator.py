@@ -72,9 +72,9 @@ class Translator:
         context: int = 0,
     ) -> None:
         """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
-        translations from one language to another; `unsure`: the model's own threshold for that
-        flag, by language pair; None: the default; `languages`: chooses those of a text, by default of all that the
-        model knows; `context`: the most tokens of sentences that are translated as one text."""
+        translations from one language to another; `unsure`: the model's own threshold for that flag, by language pair;
+        `languages`: chooses those of a text, by default of all that the model knows; `context`: the most tokens of
+        sentences that are translated as one text."""
         self.engine = engine
         self._tasks: Tasks[Pieces] = Tasks(engine)
         self._turns = Turns(self._tasks.step)
@@ -141,21 +141,22 @@ class Translator:
         """Return the job of a piece; repeated sentences have the same key, so that they are translated once."""
         languages = self.languages.of(options)
         if phrase is not None:
-            return PieceJob(None, use_phrase(piece, phrase))
-        if clauses.is_unbroken(piece):
-            return PieceJob(None, copy_piece(piece))
+            return PieceJob(None, already_done(Piece(piece, phrase, flags=frozenset({"phrase"}))))
+        if clauses.is_unbroken(piece):  # data, not a word: decoding it would take hours
+            return PieceJob(None, already_done(Piece(piece, piece, flags=frozenset({"untranslated"}))))
         key = None if options.search.sample else (piece, inner, options)
+        foreign, target = None, languages[1]
         if options.written_in is not None and any(map(str.isalpha, piece)):
-            known = self.languages.find_other(sentence, options.written_in, languages[1])
+            foreign = options.written_in
+            known = self.languages.find_other(sentence, foreign, target)
+        elif options.detect and (foreign := other_language(sentence, *languages)):
+            known = self.languages.find(foreign, target) if options.detected else None
+        if foreign is not None:
             if known is None:
-                return PieceJob(key, keep_foreign(piece, options.written_in, languages[1]))
-            options, languages = replace(options, source=known), (known, languages[1])
-        elif options.detect and (other := other_language(sentence, *languages)):
-            known = self.languages.find(other, languages[1]) if options.detected else None
-            if known is None:
-                return PieceJob(key, keep_foreign(piece, other, languages[1]))
-            options, languages = replace(options, source=known), (known, languages[1])
-        unsure = self._threshold(*languages)
+                return PieceJob(key, keep_foreign(piece, foreign, target))
+            options, languages = replace(options, source=known), (known, target)
+        own = None if self.unsure is None else self.unsure(*languages)
+        unsure = UNSURE if own is None else own
         task = translate_piece(piece, self.coder, options, languages, inner, unsure)
         if not self._context or len(piece) < len(sentence):
             return PieceJob(key, task)
@@ -181,11 +182,6 @@ class Translator:
         if options.formality != "auto":
             return options.formality
         return choose_address(text, self.languages.of(options)[0]) if options.written_in is None else None
-
-    def _threshold(self, source: str, target: str) -> float:
-        """The threshold above which a translation is unsure."""
-        own = None if self.unsure is None else self.unsure(source, target)
-        return UNSURE if own is None else own
 
     def step(self) -> None:
         """Advance all submitted texts; while another thread does, wait for it."""
@@ -253,7 +249,7 @@ class Translator:
         if unit.code or (options.protect and not unit.joined and CODE_LINE.match(unit.text)):
             return TextPlan(unit, TextLayout((unit.text,), ()), ())
         text = unit.joined.after if unit.joined else unit.text
-        layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
+        layout = lay_out(text, partial(self._split, options=options) if options.split else lambda line: [line])
         uses_phrases = options.protect and "phrases" in options.rules and options.written_in is None
         if self.phrases is None or not uses_phrases:
             phrases: list[str | None] = [None] * len(layout.sentences)
@@ -309,19 +305,15 @@ def take_finished(pending: deque[Future[Translation]]) -> list[Translation]:
     return finished
 
 
-def copy_piece(text: str) -> Task[Piece]:
-    """Keep a piece untranslated: a single "word" of many thousand letters is data, and decoding it would take hours."""
-    return Piece(text, text, flags=frozenset({"untranslated"}))
+def already_done(piece: Piece) -> Task[Piece]:
+    """The task of a piece that the model does not translate."""
+    return piece
     yield  # makes this a generator, as every task is
 
 
 def describe_value(value: object) -> str:
     """Describe a value that is not a string, for an error message."""
     return "None" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
-
-
-def not_split(text: str) -> list[str]:
-    return [text]
 
 
 def is_alone(layout: TextLayout, place: int) -> bool:
@@ -340,15 +332,8 @@ def look_up(table: Phrases, options: Options, target: str, line: str) -> str | N
     return phrase if options.terms is None or next(options.terms.find(line), None) is None else None
 
 
-def use_phrase(piece: str, phrase: str) -> Task[Piece]:
-    """Translate a piece with its entry in the phrase table."""
-    yield ()
-    return Piece(piece, phrase, flags=frozenset({"phrase"}))
-
-
 def keep_foreign(piece: str, language: str, target: str) -> Task[Piece]:
     """Keep a piece untranslated that is not in the source language."""
-    yield ()
     name = language_name(language)
     reason = Reason("language", f"already {name}" if base_language(target) == base_language(language) else name)
-    return Piece(piece, piece, flags=frozenset({"copied", "language"}), reasons=(reason,))
+    return already_done(Piece(piece, piece, flags=frozenset({"copied", "language"}), reasons=(reason,)))

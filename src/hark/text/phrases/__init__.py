@@ -161,12 +161,13 @@ def find_own_table(folder: Path, source: str, target: str) -> Path | None:
     return path
 
 
-def open_phrases(source: str, target: str, folder: Path | None = None, files: Iterable[Path] = ()) -> Phrases:
-    """Open the bundled table, the user's table in `folder`, and the given files; later ones take precedence."""
+def open_phrases(source: str, target: str, folder: Path | None = None) -> Phrases:
+    """Open the bundled table, and the user's table in `folder`, which takes precedence."""
     bundled = find_table(BUNDLED, source, target)
     own = find_own_table(folder, source, target) if folder is not None else None
-    paths = [path for path in (bundled, own, *files) if path]
-    return _open_bundled(bundled) if bundled and len(paths) == 1 else Phrases(map(read_phrases, paths))
+    if bundled and not own:
+        return _open_bundled(bundled)
+    return Phrases(read_phrases(path) for path in (bundled, own) if path)
 
 
 @cache

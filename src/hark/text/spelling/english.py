@@ -1,7 +1,4 @@
-"""Corrections of hastily typed English: `dont`, `im`, `i`, `thx`.
-
-The context of a word in its text, used to decide what it is.
-"""
+"""Corrections of hastily typed English: `dont`, `im`, `i`, `thx`. The context of a word decides what it is."""
 
 from dataclasses import dataclass
 
