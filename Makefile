@@ -50,7 +50,8 @@ check: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.start
-	$(BIN)/python -m benchmarks.shipped
+	$(BIN)/python -m benchmarks.everyday en-de
+	$(BIN)/python -m benchmarks.everyday de-en
 
 # The pages in docs/ as a site that opens from the disk: site/index.html.
 docs: $(INSTALLED)

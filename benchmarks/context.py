@@ -17,7 +17,8 @@ from time import perf_counter
 from unittest.mock import patch
 
 import hark
-from benchmarks.formality import LANGUAGES, Text, read_arguments, share_forms
+from benchmarks.formality import Text, read_arguments, share_forms
+from benchmarks.lines import LANGUAGES
 from hark.text.address import FORMS
 from hark.translate import context
 from hark.translate.load import Loaded

@@ -9,22 +9,16 @@ with a warning. LINES.tsv has the columns that benchmarks/fresh.py reads, with e
 
 import argparse
 import csv
-import lzma
 from pathlib import Path
 
 from sacrebleu.metrics import CHRF
 
+from benchmarks.lines import LANGUAGES, read_xz
 from hark.translate.load import Loaded
 
 FILE = Path(__file__).parents[1] / "data" / "closed" / "daily.tsv.xz"
-LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 COLUMNS = ("direction", "kind", "verdict", "source", "reference", "translation", "flags", "cause")
 Row = dict[str, str]
-
-
-def read(file: Path) -> list[list[str]]:
-    """A kind, and a line in each language."""
-    return [line.split("\t") for line in lzma.decompress(file.read_bytes()).decode().splitlines()]
 
 
 def translate(model: Loaded, rows: list[list[str]], source: str, target: str) -> list[Row]:
@@ -53,7 +47,8 @@ def main() -> None:
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("-o", "--output", type=Path, metavar="LINES.tsv")
     said = parser.parse_args()
-    model, rows = Loaded.named(said.model), read(FILE)
+    model = Loaded.named(said.model)
+    rows = [line.split("\t") for line in read_xz(FILE)]  # a kind, and a line in each language
     kinds = list(dict.fromkeys(row[0] for row in rows))
     directions = [pair for code in LANGUAGES[1:] for pair in (("en", code), (code, "en"))]
     print(f"| | {' | '.join(kinds)} | all | warned |\n|{' --- |' * (len(kinds) + 3)}")

@@ -1,6 +1,6 @@
 """Translation speed on a CPU, from text to text: our engine, CTranslate2 called directly, Hugging Face; and cold start.
 
-    python -m benchmarks.decode_cpu [--sentences 600] [--repeats 3] [--compute-type int8] [--marian] [--tiny]
+    python -m benchmarks.decode_cpu [--sentences 600] [--repeats 3] [--marian] [--tiny]
 
 The model is the paper's base model with random weights, which never stops by itself: each output is forced to the
 length of its input, so that every system does the same work. Sentences have only a few lengths, because CTranslate2 can
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,15 +23,14 @@ from pathlib import Path
 import ctranslate2  # type: ignore[import-untyped]
 import torch
 
-from benchmarks.marian_config import marian_config
+from benchmarks.exchange import alike, best_rates, generate
+from benchmarks.peers import marian_config
 from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
 from hark.engine.conversion import convert
 from hark.engine.ctranslate2 import CTranslate2Engine
-from hark.engine.ctranslate2_runtime import ComputeType
-from hark.engine.ctranslate2_variables import StoredType
 from hark.engine.request import Request
 from hark.facts import Facts
 from hark.machine import available_cores
@@ -127,13 +127,13 @@ def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, b
     it does the same as hark; greedy search without them saves the softmax."""
     sources = [[*map(str, ids), str(EOS)] for ids in material.tokenizer.encode(material.texts)]
     tokens = 0
-    for length in LENGTHS:
+    for batch in alike(sources, len(sources)):
         results = translator.translate_batch(
-            [source for source in sources if len(source) == length],
+            batch,
             beam_size=beam,
             max_batch_size=batch_size,
-            max_decoding_length=length,
-            min_decoding_length=length,
+            max_decoding_length=len(batch[0]),
+            min_decoding_length=len(batch[0]),
             return_scores=scores,
         )
         results = [list(map(int, result.hypotheses[0])) for result in results]
@@ -150,32 +150,22 @@ def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], in
     marian = MarianMTModel(marian_config(material.bundle.config.model, forced_eos_token_id=None)).eval()
 
     def run() -> int:
-        sources = [[*ids, EOS] for ids in material.tokenizer.encode(material.texts)]
         tokens = 0
-        for length in LENGTHS:
-            alike = [source for source in sources if len(source) == length]
-            for first in range(0, len(alike), batch_size):
-                rows = torch.tensor(alike[first : first + batch_size])
-                with torch.inference_mode():
-                    results = marian.generate(
-                        rows, num_beams=beam, min_new_tokens=length, max_new_tokens=length, do_sample=False
-                    )
-                material.detokenise(results[:, 1:].tolist())
-                tokens += results[:, 1:].numel()
+        for batch in alike([[*ids, EOS] for ids in material.tokenizer.encode(material.texts)], batch_size):
+            results = generate(marian, batch, beam)
+            material.detokenise(results)
+            tokens += sum(map(len, results))
         return tokens
 
     return run
 
 
-def compare(
-    material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8", marian: bool = False
-) -> dict[str, float]:
+def compare(material: Material, beam: int, repeats: int, marian: bool = False) -> dict[str, float]:
     """Output tokens per second of each system: the best of the repeats, with systems taking turns."""
-    engine = CTranslate2Engine.open(material.bundle, SPECIAL, compute_type)
-    stored_type: StoredType = "int8" if compute_type == "int8" else "float32"
-    files = convert(read_weights(material.bundle.weights), material.bundle.config.model, SPECIAL, stored_type)
+    engine = CTranslate2Engine.open(material.bundle, SPECIAL, "int8")
+    files = convert(read_weights(material.bundle.weights), material.bundle.config.model, SPECIAL, "int8")
     translator = ctranslate2.Translator(
-        "by hand", compute_type=compute_type, inter_threads=available_cores(), intra_threads=1, files=files
+        "by hand", compute_type="int8", inter_threads=available_cores(), intra_threads=1, files=files
     )
     systems: dict[str, Callable[[], int]] = {"hark": lambda: by_hark(material, engine, beam)}
     for size, scores in product(BATCH_SIZES, (True, False)):
@@ -183,27 +173,16 @@ def compare(
         systems[name] = partial(by_hand, material, translator, beam, size, scores)
     if marian:
         systems["Hugging Face, float32, batches of 16"] = by_marian(material, beam, 16)
-    best = dict.fromkeys(systems, 0.0)
-    for _ in range(repeats):
-        for name, system in systems.items():
-            start = time.perf_counter()
-            tokens = system()
-            best[name] = max(best[name], tokens / (time.perf_counter() - start))
-    return best
+    return best_rates(systems, repeats)
 
 
-def latency(material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8") -> dict[int, float]:
+def latency(material: Material, beam: int, repeats: int) -> dict[int, float]:
     """Milliseconds for a single sentence of each length, text to text."""
-    engine = CTranslate2Engine.open(material.bundle, SPECIAL, compute_type)
+    engine = CTranslate2Engine.open(material.bundle, SPECIAL, "int8")
     best = {}
     for length, text in zip(LENGTHS, material.texts, strict=False):
-        one = replace(material, texts=[text])
-        times = []
-        for _ in range(repeats + 1):
-            start = time.perf_counter()
-            by_hark(one, engine, beam)
-            times.append(1000 * (time.perf_counter() - start))
-        best[length] = min(times)
+        work = partial(by_hark, replace(material, texts=[text]), engine, beam)
+        best[length] = 1000 * min(timeit.repeat(work, number=1, repeat=repeats + 1))
     return best
 
 
@@ -221,9 +200,7 @@ def cold_start(folder: Path, starts: int = COLD_STARTS) -> str:
     return f"cold start {seconds:.2f} s ({parts}), {kilobytes / 1024:.0f} MB"
 
 
-def measure(
-    tiny: bool = False, sentences: int = 600, repeats: int = 3, compute_type: ComputeType = "int8", marian: bool = False
-) -> None:
+def measure(tiny: bool = False, sentences: int = 600, repeats: int = 3, marian: bool = False) -> None:
     """Print all measurements. `tiny` uses a tiny model, to check that the benchmark runs."""
     model = ModelConfig()
     if tiny:
@@ -233,11 +210,11 @@ def measure(
         material = prepare(Path(folder), sentences, model, 1000 if tiny else 8000)
         print(cold_start(material.bundle.folder, 1 if tiny else COLD_STARTS), flush=True)
         for beam in (4, 1):
-            results = compare(material, beam, repeats, compute_type, marian)
+            results = compare(material, beam, repeats, marian)
             hand = max(rate for name, rate in results.items() if name.startswith("by hand") and "no scores" not in name)
             for name, rate in results.items():
                 print(f"beam {beam}  {name:<40} {rate:>8.0f} tokens/s  {rate / hand:>6.2f} of the best with scores")
-            times = latency(material, beam, repeats, compute_type)
+            times = latency(material, beam, repeats)
             words = ", ".join(f"{length} tokens {milliseconds:.0f} ms" for length, milliseconds in times.items())
             print(f"beam {beam}  one sentence: {words}", flush=True)
 
@@ -246,7 +223,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=600)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--compute-type", default="int8")
     parser.add_argument("--marian", action="store_true", help="measure Hugging Face too (requires transformers)")
     parser.add_argument("--tiny", action="store_true", help="use a tiny model, to check that the benchmark runs")
     measure(**vars(parser.parse_args()))

@@ -1,7 +1,6 @@
 """Translation throughput of the base model, against Hugging Face's `generate`.
 
 PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's; then on a CPU
-PYTHONPATH=src python -m benchmarks.decode_speed --breakdown  our time by part: encoder, steps by rows, host, kernels
 PYTHONPATH=src python -m benchmarks.decode_speed --crowd      how often bfloat16 depends on the batch
 PYTHONPATH=src python -m benchmarks.decode_speed --stream N   ours, a stream of N sentences as in `hark distil`
 PYTHONPATH=src python -m benchmarks.decode_speed --align      the cost of word alignment, compared with scoring
@@ -14,31 +13,73 @@ longest, and only the tokens of the workload count. Each system is timed from to
 warm-up on the same workload; the best of a few rounds counts.
 
 In a stream, every sentence may be 50 tokens longer than its source, as in real use, and ends by itself at about the
-length of the source (decode_stream.py), which the host learns only when it checks. Combine with `--norm`,
-`--steps-at-once`, and `--breakdown` for the host's time by part.
+length of the source, which the host learns only when it checks. Combine with `--norm` and `--steps-at-once`.
 """
 
 import argparse
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from benchmarks.decode_sources import Source, draw_sources, read_sources
-from benchmarks.decode_stream import EndingEngine, break_down_stream, measure_stream
-from benchmarks.decode_timing import Row, best_time, header, search_name, wait
-from benchmarks.marian_config import marian_config
+from benchmarks.peers import marian_config
 from hark.config import DecodeConfig, ModelConfig
-from hark.engine.forced import PackedText, TokenTranslation
+from hark.engine.forced import TokenTranslation
+from hark.engine.lane import Lane
+from hark.engine.lane_tables import LaneShape
 from hark.engine.request import Hypotheses, Request
+from hark.engine.search import Candidates
 from hark.engine.torch import TorchEngine
 from hark.model import Transformer
-from hark.text.tokenizer import PAD, SPECIAL
+from hark.text.tokenizer import EOS, PAD, SPECIAL
 
 SENTENCES, VOCABULARY = 3003, 37_000
+FIRST_TOKEN = 300
+"""Smaller ids are special tokens and bytes."""
 HF_BATCH = 256
+SPREAD, SURE = 9, 30.0
+"""The number of different lengths of translations of equally long sources; and the logit of EOS when it is due, far
+above those of random weights."""
+
+Source = list[int]
+
+
+def draw_sources(count: int, vocabulary: int) -> list[Source]:
+    """Draw sources with the lengths of news: most of 10 to 50 tokens, few of more than 100. Each ends with EOS."""
+    rng = np.random.default_rng(0)
+    lengths = np.clip(rng.lognormal(3.17, 0.5, count), 3, 200).astype(int)
+    return [[*rng.integers(min(FIRST_TOKEN, vocabulary // 2), vocabulary, n - 1).tolist(), EOS] for n in lengths]
+
+
+def read_sources(folder: str, count: int) -> list[Source]:
+    """Read the source side of the first test set of a dataset."""
+    from hark.data.dataset import Dataset
+
+    dataset = Dataset.open(folder)
+    store = dataset.store(dataset.shards("test")[0])
+    return [[*store[i][0].tolist(), EOS] for i in range(min(count, len(store)))]
+
+
+def search_name(beam: int) -> str:
+    return "greedy" if beam == 1 else f"beam {beam}"
+
+
+def measure(name: str, work: Callable[[], object], rounds: int, sentences: int, tokens: int) -> None:
+    """Print a line of the table: the best time of a few rounds, after a warm-up."""
+    seconds = []
+    for _ in range(1 + rounds):
+        start = time.perf_counter()
+        work()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    best = min(seconds[1:])
+    print(f"{name:<44} {best:>9.3f} {sentences / best:>12,.0f} {tokens / best:>14,.0f}", flush=True)
 
 
 def forced(source: Source, beam: int) -> Request:
@@ -53,16 +94,8 @@ def run_ours(engine: TorchEngine, requests: Sequence[Request]) -> dict[int, Hypo
     return results
 
 
-def measure_ours(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> Row:
-    requests = [forced(source, beam) for source in sources]
-    run_ours(engine, requests)
-    seconds = best_time(lambda: run_ours(engine, requests), rounds)
-    tokens = sum(map(len, sources))
-    return Row(f"hark, {engine.name}, {search_name(beam)}", seconds, len(sources), tokens)
-
-
-def measure_hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: str, rounds: int) -> Row:
-    """Measure a MarianMTModel of the same size, in bfloat16 with PyTorch's fused attention."""
+def hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: str) -> Callable[[], None]:
+    """A MarianMTModel of the same size, in bfloat16 with PyTorch's fused attention."""
     from transformers import MarianMTModel  # type: ignore[import-not-found]
 
     model = MarianMTModel(marian_config(config, forced_eos_token_id=None)).to(device, torch.bfloat16).eval()
@@ -85,41 +118,7 @@ def measure_hugging_face(config: ModelConfig, sources: list[Source], beam: int, 
             )
             assert out.tolist()[0]
 
-    translate()
-    name = f"Hugging Face generate, bfloat16, {search_name(beam)}"
-    return Row(name, best_time(translate, rounds), len(sources), sum(map(len, sources)))
-
-
-def break_down(engine: TorchEngine, sources: list[Source], beam: int) -> None:
-    """Print our time by part. Steps are the CUDA graphs of the run just timed, replayed with empty slots (at the same
-    cost, except for shorter attention)."""
-    print(f"\n{search_name(beam)}: time by part")
-    text = PackedText.of(sources, engine.device)
-
-    @torch.no_grad()
-    def encode() -> None:
-        text.encode(engine.model)
-
-    encode()
-    print(f"  encoder, all {len(text.tokens_N):,} tokens at once: {1000 * best_time(encode, 3):.2f} ms")
-    for shape, lane in engine.lanes.items():
-        if shape.width == beam:
-            for size, recorded in sorted(lane.recorded.items()):
-                recorded.which_B.fill_(lane.slots)
-                recorded.graph.replay()
-                seconds = best_time(lambda graph=recorded.graph: [graph.replay() for _ in range(20)], 3) / 20  # type: ignore[misc]
-                print(f"  step of {size:>5} sentences ({size * beam:>6} rows): {1000 * seconds:.3f} ms")
-    requests = [forced(source, beam) for source in sources]
-    wall = best_time(lambda: run_ours(engine, requests), 3)
-    activities = [torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=activities) as seen:
-        run_ours(engine, requests)
-        wait()
-    kernels = sorted(seen.key_averages(), key=lambda row: -row.self_device_time_total)
-    busy = sum(row.self_device_time_total for row in kernels) / 1e6
-    print(f"  wall {1000 * wall:.1f} ms, kernels {1000 * busy:.1f} ms, GPU idle {1000 * (wall - busy):.1f} ms")
-    for row in kernels[:25]:
-        print(f"  {row.self_device_time_total / 1000:>8.2f} ms {row.count:>6}  {row.key[:100]}")
+    return translate
 
 
 def compare_batches(engine: TorchEngine, sources: list[Source], search: DecodeConfig) -> None:
@@ -139,19 +138,59 @@ def compare_batches(engine: TorchEngine, sources: list[Source], search: DecodeCo
 def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:
     """Measure translating with and without attention, and aligning and scoring existing translations."""
     plain = [forced(source, beam) for source in sources]
-    aligned = [replace(each, attention=True) for each in plain]
+    aligned = [replace(request, attention=True) for request in plain]
     results = run_ours(engine, plain)
     pairs = [(source, results[number][0].tokens) for number, source in enumerate(sources)]
     translated = [TokenTranslation(*pair, complete=False) for pair in pairs]
-    tokens = sum(map(len, sources))
     for name, work in (
         (f"translated, {search_name(beam)}", lambda: run_ours(engine, plain)),
         (f"translated and aligned, {search_name(beam)}", lambda: run_ours(engine, aligned)),
         ("existing translations scored", lambda: list(engine.score(pairs))),
         ("existing translations aligned", lambda: engine.align(translated)),
     ):
-        work()
-        Row(name, best_time(work, rounds), len(sources), tokens).show()
+        measure(name, work, rounds, len(sources), sum(map(len, sources)))
+
+
+class EndingLane(Lane):
+    """A lane that ends each search at about the length of its source, which random weights would not: EOS is forbidden
+    before that, and then nearly certain. Adds a few small kernels to each step; the rest is the engine's own."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.best = lane.context.choose
+        super().__init__(replace(lane.context, choose=self.choose), lane.shape, lane.slots, lane.quick_step)
+
+    def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
+        # The place of a memory serves as a random number.
+        more_B = self.memory_B[which_B] % SPREAD - SPREAD // 2
+        due_B = self.beams.position_B[which_B] + 1 >= self.memory_lengths_B[which_B] + more_B
+        self.end_B1 = torch.where(due_B, SURE, -torch.inf)[:, None]
+        super().step(which_B, positions, longest_memory)
+
+    def choose(self, logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
+        logits_BWV[..., EOS] = self.end_B1
+        return self.best(logits_BWV, log_prob_BW)
+
+
+class EndingEngine(TorchEngine):
+    def new_lane(self, shape: LaneShape) -> Lane:
+        return EndingLane(super().new_lane(shape))
+
+
+def run_stream(engine: TorchEngine, requests: Sequence[Request]) -> int:
+    """Decode a stream, and return the number of tokens."""
+    tokens = 0
+    for number, (best, *_) in engine.run(requests):
+        tokens += len(best.tokens) + 1
+        assert best.complete
+        assert abs(len(best.tokens) + 1 - len(requests[number].source)) <= SPREAD // 2
+    return tokens
+
+
+def measure_stream(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:
+    requests = [Request(source, DecodeConfig(beam=beam)) for source in sources]
+    steps = f"{engine.steps_at_once or 'default'} steps at once"
+    name = f"stream, {engine.config.norm}-norm, {search_name(beam)}, {steps}"
+    measure(name, lambda: run_stream(engine, requests), rounds, len(sources), run_stream(engine, requests))
 
 
 def main() -> None:
@@ -162,7 +201,6 @@ def main() -> None:
     parser.add_argument("--beams", default="4,1")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rows", type=int, help="maximum number of hypotheses in flight")
-    parser.add_argument("--breakdown", action="store_true")
     parser.add_argument("--crowd", action="store_true")
     parser.add_argument("--align", action="store_true")
     parser.add_argument("--stream", type=int, metavar="N", help="measure a stream of N sentences instead of the table")
@@ -202,25 +240,21 @@ def main() -> None:
             search = DecodeConfig(beam=beam)
             compare_batches(engine, sources, replace(search, max_extra=5) if arguments.tiny else search)
         return
-    print(f"{len(sources)} sentences, {np.mean([len(source) for source in sources]):.1f} tokens on average")
-    header()
-    if arguments.align:
+    tokens = sum(map(len, sources))
+    print(f"{len(sources)} sentences, {tokens / len(sources):.1f} tokens on average")
+    print(f"{'what':<44} {'seconds':>9} {'sentences/s':>12} {'tokens/s':>14}")
+    if arguments.align or arguments.stream:
         for beam in beams:
-            measure_align(engine, sources, beam, arguments.rounds)
-        return
-    if arguments.stream:
-        for beam in beams:
-            measure_stream(engine, sources, beam, arguments.rounds).show()
-            if arguments.breakdown:
-                break_down_stream(engine, sources, beam)
+            (measure_align if arguments.align else measure_stream)(engine, sources, beam, arguments.rounds)
         return
     for beam in beams:
-        measure_ours(engine, sources, beam, arguments.rounds).show()
+        search, requests = search_name(beam), [forced(source, beam) for source in sources]
+        work = partial(run_ours, engine, requests)
+        measure(f"hark, {engine.name}, {search}", work, arguments.rounds, len(sources), tokens)
         if not arguments.ours and find_spec("transformers"):
-            measure_hugging_face(config, sources, beam, device, arguments.rounds).show()
-    if arguments.breakdown and device == "cuda":
-        for beam in beams:
-            break_down(engine, sources, beam)
+            theirs = hugging_face(config, sources, beam, device)
+            name = f"Hugging Face generate, bfloat16, {search}"
+            measure(name, theirs, arguments.rounds, len(sources), tokens)
     engine.close()
     if not arguments.ours and find_spec("ctranslate2"):  # not installed on a bare GPU machine
         from benchmarks import decode_cpu

@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.lines import Line, has_warning, has_word, read_lines, read_tree
@@ -35,6 +36,13 @@ SPELLINGS: dict[Variant, str] = {
     "unpunctuated": "no full stop",
     "hasty": "small letters, no full stop",
 }
+REFERENCES: dict[Variant, Callable[[str], str]] = {
+    "lower": str,
+    "upper": str.upper,
+    "unpunctuated": partial(FINAL.sub, ""),
+    "hasty": partial(FINAL.sub, ""),
+}
+"""How `vary` spells the references."""
 MEASURES: tuple[Measure, Measure] = ("bleu", "chrf2")
 
 
@@ -102,17 +110,6 @@ def check_lines(model: Loaded, lines: dict[str, list[Line]]) -> list[Failure]:
     return failures
 
 
-def spelling_of(variant: Variant) -> Callable[[str], str]:
-    """The spelling of the references of a variant, as applied by `vary`."""
-    match variant:
-        case "lower":
-            return str
-        case "upper":
-            return str.upper
-        case "unpunctuated" | "hasty":
-            return lambda text: FINAL.sub("", text)
-
-
 def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling], dict[Measure, str]]:
     """Score the set in every spelling, and the same sentences in the original spelling."""
     measures = make_measures(choose_tokenisation(model.pairs[0][1]))
@@ -128,7 +125,7 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
     for variant, name in SPELLINGS.items():
         pairs = enumerate(zip(held_out.sources, held_out.references, strict=True))
         varied = {at: variation for at, pair in pairs if (variation := vary(variant, *pair)) is not None}
-        spell = spelling_of(variant)
+        spell = REFERENCES[variant]
         references = [reference for _, reference in varied.values()]
         of_plain = scores([spell(plain[at]) for at in varied], references)
         texts = translate([source for source, _ in varied.values()])

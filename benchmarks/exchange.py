@@ -15,21 +15,25 @@ the best of the rounds counts.
 """
 
 import argparse
-import platform
+import io
+import json
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import cycle, groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import sentencepiece
 import torch
 
-from benchmarks.opus_mt import TINY, OpusShape, write_opus_mt
+from benchmarks.peers import marian_config
 from hark.bundle import Bundle
-from hark.config import DecodeConfig
+from hark.config import CorpusConfig, DecodeConfig, ModelConfig
+from hark.data.corpus import read_pairs
+from hark.data.sample import paths
 from hark.engine.interface import Engine
 from hark.engine.opening import open_engine
 from hark.engine.request import Request
@@ -39,9 +43,66 @@ from hark.text.opening import open_vocabularies
 
 LENGTHS, TINY_LENGTHS = (12, 24, 36), (4, 8, 12)
 """Tokens per sentence, EOS included."""
+SHAPE = ModelConfig(vocab_size=58_101, max_positions=512)
+TINY = ModelConfig(
+    vocab_size=1200, d_model=32, d_ff=64, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, max_positions=16
+)
+"""Few positions, because a model with random weights never ends a translation."""
+LEARNED = 8000
+"""Pieces of each side; more than the sample corpus needs, and fewer than OPUS-MT's 32,000."""
+TINY_PAIRS = 300
+"""Pairs of the sample corpus that the tiny model's pieces are learned from."""
 Sources = list[list[int]]
+Source = TypeVar("Source", bound=Sequence[Any])
 System = Callable[[], int]
 """Translates all sources; returns the number of generated tokens."""
+
+
+def write_opus_mt(folder: Path, shape: ModelConfig) -> Path:
+    """Write a folder as OPUS-MT's are: safetensors, two sentencepiece models, and one vocabulary for both sides.
+
+    The vocabulary is filled up with pieces that occur in no text, because the sample corpus is too small for so many.
+    """
+    from transformers import MarianMTModel  # type: ignore[import-not-found]
+
+    folder.mkdir(parents=True)
+    pairs = list(islice(read_pairs(CorpusConfig(*paths()["train"]), "en", "de"), TINY_PAIRS if shape is TINY else None))
+    size = min(LEARNED, shape.vocab_size // 3)
+    learned: dict[str, None] = {}
+    for name, texts in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+        model = train_pieces(texts, size)
+        (folder / f"{name}.spm").write_bytes(model)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        ordinary = (i for i in range(len(processor)) if not processor.is_control(i) and not processor.is_unknown(i))
+        learned |= dict.fromkeys(map(processor.id_to_piece, ordinary))
+    pieces = ["</s>", "<unk>", *learned]
+    pad = shape.vocab_size - 1
+    pieces += [*(f"▁unused{i}" for i in range(pad - len(pieces))), "<pad>"]
+    languages = {"source_lang": "en", "target_lang": "de", "tokenizer_class": "MarianTokenizer"}
+    (folder / "vocab.json").write_text(json.dumps({piece: i for i, piece in enumerate(pieces)}), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps(languages), encoding="utf-8")
+    ids = {"eos_token_id": 0, "bos_token_id": 0, "forced_eos_token_id": 0}
+    ids |= {"pad_token_id": pad, "decoder_start_token_id": pad}
+    torch.manual_seed(1)
+    marian = MarianMTModel(marian_config(shape, activation_function="swish", **ids))
+    marian.generation_config.num_beams = 6
+    marian.generation_config.bad_words_ids = [[pad]]
+    marian.save_pretrained(folder)
+    return folder
+
+
+def train_pieces(texts: Iterable[str], size: int) -> bytes:
+    """Train a unigram model, as OPUS-MT's are."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=model,
+        vocab_size=size,
+        model_type="unigram",
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    return model.getvalue()
 
 
 def draw_sources(count: int, lengths: Sequence[int], end: int, vocabulary: int) -> Sources:
@@ -51,11 +112,37 @@ def draw_sources(count: int, lengths: Sequence[int], end: int, vocabulary: int) 
     return [[*rng.integers(2, vocabulary - 1, length - 1).tolist(), end] for length in each]
 
 
-def alike(sources: Sources, size: int) -> Iterator[Sources]:
+def alike(sources: Sequence[Source], size: int) -> Iterator[list[Source]]:
     """Batches of equally long sources."""
-    for length in sorted({len(source) for source in sources}):
-        rows = [source for source in sources if len(source) == length]
+    for _, equal in groupby(sorted(sources, key=len), len):
+        rows = list(equal)
         yield from (rows[first : first + size] for first in range(0, len(rows), size))
+
+
+@torch.inference_mode()
+def generate(model: Any, batch: Sequence[Sequence[int]], beam: int) -> Sources:
+    """Hugging Face's `generate`, with outputs as long as the sources."""
+    tokens, length = torch.tensor(batch, device=model.device), len(batch[0])
+    output = model.generate(
+        input_ids=tokens,
+        attention_mask=torch.ones_like(tokens),
+        num_beams=beam,
+        do_sample=False,
+        min_new_tokens=length,
+        max_new_tokens=length,
+    )
+    return output[:, 1:].tolist()  # type: ignore[no-any-return]
+
+
+def best_rates(systems: Mapping[str, System], rounds: int) -> dict[str, float]:
+    """Generated tokens per second of each system: the best of the rounds, with systems taking turns."""
+    best = dict.fromkeys(systems, 0.0)
+    for _ in range(rounds):
+        for name, system in systems.items():
+            start = time.perf_counter()
+            tokens = system()  # as lists, so a device has finished
+            best[name] = max(best[name], tokens / (time.perf_counter() - start))
+    return best
 
 
 def by_hark(engine: Engine, sources: Sources, beam: int) -> System:
@@ -68,24 +155,10 @@ def by_hark(engine: Engine, sources: Sources, beam: int) -> System:
 
 
 def by_transformers(model: Any, sources: Sources, beam: int, size: int) -> System:
-    """Hugging Face's `generate`."""
     batches = list(alike(sources, size))
 
-    @torch.inference_mode()
     def run() -> int:
-        found: Sources = []
-        for batch in batches:
-            tokens, length = torch.tensor(batch, device=model.device), len(batch[0])
-            output = model.generate(
-                input_ids=tokens,
-                attention_mask=torch.ones_like(tokens),
-                num_beams=beam,
-                do_sample=False,
-                min_new_tokens=length,
-                max_new_tokens=length,
-            )
-            found += output[:, 1:].tolist()
-        return checked([source for batch in batches for source in batch], found)
+        return sum(checked(batch, generate(model, batch, beam)) for batch in batches)
 
     return run
 
@@ -117,29 +190,6 @@ def checked(sources: Sources, outputs: Sequence[Sequence[Any]]) -> int:
     return sum(lengths)
 
 
-def load_transformers(folder: Path, device: str, dtype: torch.dtype) -> Any:
-    from transformers import MarianMTModel  # type: ignore[import-not-found]
-
-    model = MarianMTModel.from_pretrained(folder).to(device, dtype).eval()
-    model.generation_config.forced_eos_token_id = None
-    return model
-
-
-def quantised(model: Any) -> Any:
-    """The model with dynamic int8 for its matrix products, by PyTorch."""
-    # PyTorch lists engines that do not run on this processor.
-    torch.backends.quantized.engine = "onednn" if platform.machine() in ("aarch64", "arm64") else "x86"
-    return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
-
-
-def convert_by_hand(folder: Path, out: Path) -> Any:
-    """Convert with CTranslate2's own converter, and load it with one worker per core, as hark does."""
-    import ctranslate2  # type: ignore[import-untyped]
-
-    ctranslate2.converters.TransformersConverter(str(folder)).convert(str(out), quantization="int8")
-    return ctranslate2.Translator(str(out), compute_type="int8", inter_threads=available_cores(), intra_threads=1)
-
-
 def systems(folder: Path, bundle: Bundle, device: str, arguments: argparse.Namespace) -> Iterator[tuple[str, System]]:
     """The systems to compare, by name. One that does not run here is reported and left out."""
     vocabulary = open_vocabularies(bundle)[1]
@@ -149,25 +199,23 @@ def systems(folder: Path, bundle: Bundle, device: str, arguments: argparse.Names
     engine = open_engine(bundle, vocabulary.special, arguments.engine, device)
     yield f"hark, {engine.name}", by_hark(engine, sources, beam)
     if arguments.engine == "auto" and device == "cpu":
-        translator = convert_by_hand(folder, folder.parent / "by-hand")
+        import ctranslate2  # type: ignore[import-untyped]
+
+        out = str(folder.parent / "by-hand")
+        ctranslate2.converters.TransformersConverter(str(folder)).convert(out, quantization="int8")
+        # One worker per core, as hark does.
+        translator = ctranslate2.Translator(out, compute_type="int8", inter_threads=available_cores(), intra_threads=1)
         pieces = vocabulary.pieces(range(config.vocab_size))
         for size in arguments.batches:
             yield f"CTranslate2 by hand, int8, batches of {size}", by_hand(translator, pieces, sources, beam, size)
-    types = (torch.float32,) if device == "cpu" else (torch.bfloat16, torch.float16)
-    for dtype in types:
-        model = load_transformers(folder, device, dtype)
+    from transformers import MarianMTModel  # type: ignore[import-not-found]
+
+    for dtype in (torch.float32,) if device == "cpu" else (torch.bfloat16, torch.float16):
+        model = MarianMTModel.from_pretrained(folder).to(device, dtype).eval()
+        model.generation_config.forced_eos_token_id = None
         for size in arguments.batches:
             name = f"transformers, {str(dtype).removeprefix('torch.')}, batches of {size}"
             yield name, by_transformers(model, sources, beam, size)
-    if arguments.engine == "auto" and device == "cpu":
-        size = arguments.batches[-1]
-        try:
-            small = by_transformers(quantised(load_transformers(folder, device, torch.float32)), sources, beam, size)
-            small()
-        except Exception as error:
-            print(f"transformers, dynamic int8: does not run ({type(error).__name__}: {str(error).splitlines()[0]})")
-        else:
-            yield f"transformers, dynamic int8, batches of {size}", small
 
 
 def quiet() -> None:
@@ -179,24 +227,12 @@ def quiet() -> None:
     warnings.simplefilter("ignore")
 
 
-def wait(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
-
-
 def measure(folder: Path, bundle: Bundle, device: str, arguments: argparse.Namespace) -> None:
     """Print the generated tokens per second of each system."""
     found = dict(systems(folder, bundle, device, arguments))
     for system in found.values():
         system()
-    best = dict.fromkeys(found, 0.0)
-    for _ in range(arguments.rounds):
-        for name, system in found.items():
-            wait(device)
-            start = time.perf_counter()
-            tokens = system()
-            wait(device)
-            best[name] = max(best[name], tokens / (time.perf_counter() - start))
+    best = best_rates(found, arguments.rounds)
     ours = next(iter(best.values()))
     for name, rate in best.items():
         print(f"{name:<50} {rate:>10,.0f} tokens/s  {rate / ours:>6.3f} of hark", flush=True)
@@ -217,9 +253,8 @@ def main() -> None:
     arguments.batches = arguments.batches or ([2] if arguments.tiny else [64, 256] if on_gpu else [16, 32])
     torch.set_num_threads(available_cores())
     quiet()
-    shape = TINY if arguments.tiny else OpusShape()
     with tempfile.TemporaryDirectory() as made:
-        folder = write_opus_mt(Path(made) / "opus-mt-en-de", shape)
+        folder = write_opus_mt(Path(made) / "opus-mt-en-de", TINY if arguments.tiny else SHAPE)
         start = time.perf_counter()
         # The check needs CTranslate2, which a bare GPU machine does not have.
         import_model(ImportRequest(str(folder), check=False), Path(made) / "imported")

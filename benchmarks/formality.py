@@ -12,17 +12,16 @@ whose translation has only one form when it is left to the model, and those that
 """
 
 import argparse
-import lzma
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.voice_text import is_held_out, split_texts
 
 import hark
+from benchmarks.lines import LANGUAGES, read_xz
 from hark.text.address import FORMS, Address, Formality, form_of, has_address
 from hark.translate.load import Loaded
 
-LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 COLUMNS: tuple[tuple[Address, int], ...] = (("formal", 9), ("informal", 10))
 WRITTEN = Path(__file__).parents[1] / "data" / "written"
 Text = Sequence[Sequence[str]]  # its lines, each in all languages
@@ -30,8 +29,7 @@ Text = Sequence[Sequence[str]]  # its lines, each in all languages
 
 def read_texts(folder: Path, held_out: bool = False) -> Iterator[Text]:
     for file in sorted((*folder.glob("*.text.tsv"), *folder.glob("*.text.tsv.xz"))):
-        content = file.read_bytes()
-        lines = (lzma.decompress(content) if file.suffix == ".xz" else content).decode().split("\n")
+        lines = read_xz(file) if file.suffix == ".xz" else file.read_text(encoding="utf-8").split("\n")
         for number, text in enumerate(split_texts(line.split("\t") for line in lines)):
             if is_held_out(number) or not held_out:
                 yield text

@@ -28,12 +28,6 @@ ROUNDING = 2**-8
 Function = Callable[..., Tensor]
 
 
-def errors(
-    values: Sequence[Tensor], upstream: Tensor, function: Function, exact: Sequence[Tensor], dtype: torch.dtype
-) -> list[float]:
-    return [relative(mine, true) for mine, true in zip(run(values, upstream, function, dtype), exact, strict=True)]
-
-
 def run(values: Sequence[Tensor], upstream: Tensor, function: Function, dtype: torch.dtype) -> list[Tensor]:
     """Return the output and the gradients of all inputs."""
     inputs = [each.detach().to(dtype).requires_grad_() for each in values]
@@ -53,10 +47,10 @@ def compare(name: str, values: Sequence[Tensor], shape: Sequence[int], ours: Fun
     """Print the errors of both implementations, and return whether ours is as good."""
     upstream = rounded(*shape)
     exact = run(values, upstream, plain, torch.float64)
-    mine = errors(values, upstream, ours, exact, torch.bfloat16)
-    theirs = errors(values, upstream, plain, exact, torch.bfloat16)
-    good = all(a <= max(1.5 * b, ROUNDING) for a, b in zip(mine, theirs, strict=True))
-    shown = "  ".join(f"{a:.1e} / {b:.1e}" for a, b in zip(mine, theirs, strict=True))
+    mine, theirs = (run(values, upstream, function, torch.bfloat16) for function in (ours, plain))
+    errors = [(relative(a, true), relative(b, true)) for a, b, true in zip(mine, theirs, exact, strict=True)]
+    good = all(a <= max(1.5 * b, ROUNDING) for a, b in errors)
+    shown = "  ".join(f"{a:.1e} / {b:.1e}" for a, b in errors)
     print(f"{name:<44} {'' if good else 'WORSE: '}{shown}", flush=True)
     return good
 

@@ -14,7 +14,7 @@ import argparse
 import gc
 import json
 import statistics
-import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -71,9 +71,6 @@ class Point:
         return f"{name} {self.ms:>9.1f} {self.tokens_per_second or 0:>12,.0f} {gib:>8}"
 
 
-HEADER = f"{'what':<24} {'length x sequences':>15} {'ms/step':>9} {'target tok/s':>12} {'GiB':>8}"
-
-
 def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.device) -> Streams:
     """A packed batch of sequences of one length, as from `hark.train.loss.to_tensors`."""
     cu = torch.arange(sequences + 1, device=device, dtype=torch.int32) * length
@@ -99,13 +96,11 @@ class Bench:
         points = []
         for each in series:
             for length in self.lengths:
-                point = self.measure(model, Point(system, each, length, self.sequences(each, length)))
+                sequences = max(1, self.batch_tokens // length) if each == "batch" else 1
+                point = self.measure(model, Point(system, each, length, sequences))
                 print(point.row(), flush=True)
                 points.append(point)
         return points
-
-    def sequences(self, series: Series, length: int) -> int:
-        return max(1, self.batch_tokens // length) if series == "batch" else 1
 
     def measure(self, model: nn.Module, point: Point) -> Point:
         gc.collect()
@@ -115,7 +110,7 @@ class Bench:
             torch.cuda.reset_peak_memory_stats()
         try:
             step = self.step(model, point)
-            seconds = [self.time(step) for _ in range(WARM_UP + STEPS if on_gpu else 1)]
+            seconds = timeit.repeat(step, number=1, repeat=WARM_UP + STEPS if on_gpu else 1)
         except torch.OutOfMemoryError:
             return replace(point, failure="out of memory")
         except Exception as error:  # a failure at one length must not lose the others
@@ -144,15 +139,10 @@ class Bench:
                 loss = loss_of()
             (loss / (point.length * point.sequences)).backward()  # type: ignore[no-untyped-call]
             model.zero_grad()
+            if self.device.type == "cuda":
+                torch.cuda.synchronize()
 
         return step
-
-    def time(self, step: Callable[[], None]) -> float:
-        start = time.perf_counter()
-        step()
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter() - start
 
 
 def cost_of_a_token(points: Sequence[Point]) -> list[str]:
@@ -217,7 +207,8 @@ def main() -> None:
     machine = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, for correctness only"
     lengths = [int(each) for each in arguments.lengths.split(",")]
     bench = Bench(configfile.load(RECIPES / f"{arguments.size}.toml"), lengths, arguments.batch_tokens, device)
-    print(f"{machine}; torch {torch.__version__}\n{HEADER}")
+    print(f"{machine}; torch {torch.__version__}")
+    print(f"{'what':<24} {'length x sequences':>15} {'ms/step':>9} {'target tok/s':>12} {'GiB':>8}")
     points = []
     for system in arguments.systems.split(","):
         if system == "kernels" and not kernels.available():

@@ -8,18 +8,17 @@ word of limit, order or negation whose counterpart is in the source becomes its 
 """
 
 import argparse
-import lzma
 import random
 import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations, islice
+from itertools import combinations
 from pathlib import Path
 
+from benchmarks.lines import LANGUAGES, read_xz
 from hark.text.limits import compare_limits
 
-LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 Pair = tuple[str, str, str, str]
 """Two languages and their texts."""
 TURNS: dict[str, dict[str, tuple[str, str]]] = {
@@ -67,16 +66,11 @@ TURNS: dict[str, dict[str, tuple[str, str]]] = {
 }  # fmt: skip
 
 
-def read(file: Path) -> Iterator[str]:
-    with lzma.open(file, "rt", encoding="utf-8") as stream:
-        yield from (line.rstrip("\n") for line in stream)
-
-
 def columns(files: Iterable[Path], lines: int) -> Iterator[Pair]:
     """Pairs of files that are named by their languages."""
     for file in files:
         one, other = file.name.removesuffix(".tsv.xz").removesuffix(".test").split(".")[-1].split("-")
-        for row in islice(read(file), lines):
+        for row in read_xz(file)[:lines]:
             source, target = row.split("\t")[:2]
             yield one, other, source, target
 
@@ -122,8 +116,8 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=4000, metavar="N", help="pairs of each file (default: 4000)")
     arguments = parser.parse_args()
     data, lines = arguments.data, arguments.lines
-    dev = (read(data / f"europarl-seven/dev.{each}.xz") for each in LANGUAGES)
-    rows = [tuple(line.split("\t")) for file in sorted(data.glob("written/*.tsv.xz")) for line in read(file) if line]
+    dev = (read_xz(data / f"europarl-seven/dev.{each}.xz") for each in LANGUAGES)
+    rows = [tuple(line.split("\t")) for file in sorted(data.glob("written/*.tsv.xz")) for line in read_xz(file) if line]
     print(f"{'human':<16}{'pairs':>9}{'turned round':>14}{'missing':>14}{'flagged':>10}{'us a pair':>10}")
     report_false_alarms("Tatoeba", list(columns(sorted(data.glob("tatoeba-seven/*.xz")), lines)))
     report_false_alarms("Europarl dev", list(every_pair(zip(*dev, strict=True))))

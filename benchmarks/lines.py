@@ -4,6 +4,7 @@ A file has a table for each language pair, with an array of lines for each kind.
 of `Line`.
 """
 
+import lzma
 import re
 import tomllib
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from typing import Any, Literal, get_args
 from hark.errors import UserError
 from hark.translate.translation import Translation
 
+LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
+"""In the order of the columns of our test sets."""
 Warn = Literal["", "may", "must"]
 
 
@@ -128,6 +131,11 @@ def read_lines(file: Path, pair: str) -> dict[str, list[Line]]:
 
 def read_tree(file: Path) -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def read_xz(file: Path) -> list[str]:
+    """The lines of a compressed text."""
+    return lzma.decompress(file.read_bytes()).decode().removesuffix("\n").split("\n")
 
 
 def has_warning(result: Translation) -> bool:

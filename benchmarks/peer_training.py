@@ -1,11 +1,11 @@
-"""Training of a peer with PyTorch's fused Adam, in the precisions and compiled in the ways that are compared."""
+"""Training of a peer with PyTorch's fused Adam, in the precisions that are compared, compiled or not."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from benchmarks.peers import Padded, Peer
 from hark.config import Config
@@ -13,6 +13,7 @@ from hark.data.batches import PaddedBatch
 
 Step = Callable[[int], int]
 """Runs a training step, including the optimiser, on the batch of that index; returns its real target tokens."""
+RATE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -21,25 +22,21 @@ class Variant:
     lost in rounding, so such a model does not train properly.
 
     `autocast` computes in bfloat16 where PyTorch considers it safe. With `bfloat16` the whole model is in that type, as
-    a copy of the optimiser's float32 weights, as in fairseq. Compiled are the `layers` and the loss, once for all
-    shapes; or the `whole` model.
+    a copy of the optimiser's float32 weights, as in fairseq. Compiled are the layers and the loss, once for all shapes.
     """
 
     precision: Literal["autocast", "bfloat16"]
-    compiled: Literal["no", "layers", "whole"]
+    compiled: bool
 
     def __str__(self) -> str:
-        words = {"no": "eager", "layers": "compiled", "whole": "compiled whole"}
-        return f"{self.precision}, {words[self.compiled]}"
+        return f"{self.precision}, {'compiled' if self.compiled else 'eager'}"
 
 
 VARIANTS = {
-    "eager": Variant("autocast", "no"),
-    "compiled": Variant("autocast", "layers"),
-    "bf16": Variant("bfloat16", "layers"),
-    "bf16-eager": Variant("bfloat16", "no"),
-    "whole": Variant("autocast", "whole"),
-    "bf16-whole": Variant("bfloat16", "whole"),
+    "eager": Variant("autocast", False),
+    "compiled": Variant("autocast", True),
+    "bf16": Variant("bfloat16", True),
+    "bf16-eager": Variant("bfloat16", False),
 }
 
 
@@ -49,9 +46,8 @@ class MasterAdam:
     def __init__(self, weights: Sequence[nn.Parameter], **settings: object) -> None:
         self.weights = weights
         self.masters = [nn.Parameter(weight.detach().float()) for weight in weights]
-        self.gradients = [torch.zeros_like(master) for master in self.masters]
-        for master, gradient in zip(self.masters, self.gradients, strict=True):
-            master.grad = gradient
+        for master in self.masters:
+            master.grad = torch.zeros_like(master)
         self.adam = torch.optim.Adam(self.masters, **settings)  # type: ignore[arg-type]
 
     def zero_grad(self) -> None:
@@ -60,72 +56,40 @@ class MasterAdam:
 
     @torch.no_grad()
     def step(self) -> None:
-        torch._foreach_copy_(self.gradients, [weight.grad for weight in self.weights if weight.grad is not None])
+        gradients = [weight.grad for weight in self.weights if weight.grad is not None]
+        torch._foreach_copy_([master.grad for master in self.masters], gradients)  # type: ignore[misc]
         self.adam.step()
-        self.copy_to_model()
-
-    def copy_to_model(self) -> None:
-        """Copy the float32 weights to the model."""
         torch._foreach_copy_([weight.detach() for weight in self.weights], [each.detach() for each in self.masters])
-
-
-class Training:
-    """Trains a peer: its float32 weights by name, fused Adam, and a step on a batch."""
-
-    def __init__(self, peer: Peer, config: Config, device: torch.device, variant: Variant) -> None:
-        # cuDNN's attention makes a new plan for every shape, which takes longer than a step.
-        torch.backends.cuda.enable_cudnn_sdp(False)
-        self.peer, self.device, self.smoothing = peer.to(device).train(), device, config.train.label_smoothing
-        self.autocast = variant.precision == "autocast" and device.type == "cuda"
-        names, weights = zip(*((n, w) for n, w in peer.named_parameters() if w.requires_grad), strict=True)
-        train = config.train
-        settings: dict[str, object] = {"betas": (train.beta1, train.beta2), "eps": train.eps, "fused": True}
-        self.optimiser: MasterAdam | torch.optim.Adam
-        if variant.precision == "bfloat16":
-            self.optimiser = MasterAdam(weights, **settings)
-            self.adam, updated = self.optimiser.adam, self.optimiser.masters
-            peer.bfloat16()
-        else:
-            self.optimiser = self.adam = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
-            updated = list(weights)
-        self.weights: dict[str, nn.Parameter] = dict(zip(names, updated, strict=True))
-        self.losses = torch.zeros((), device=device)  # summed over tokens, without synchronising
-        peer.compile_parts(variant.compiled)
-
-    def backward(self, groups: Iterable[Padded], tokens: int) -> None:
-        """Accumulate the gradients of one batch, with `tokens` real target tokens in all its groups."""
-        for rows in groups:
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
-                loss = self.peer(rows, self.smoothing)
-            self.losses += loss.detach()
-            (loss / tokens).backward()
-
-    def step(self, groups: Iterable[Padded], tokens: int, rate: float) -> None:
-        self.backward(groups, tokens)
-        for group in self.adam.param_groups:
-            group["lr"] = rate
-        self.optimiser.step()
-        self.optimiser.zero_grad()
-
-    @torch.no_grad()
-    def fill(self, values: Mapping[str, Tensor]) -> None:
-        """Load other weights."""
-        for name, weight in self.weights.items():
-            weight.copy_(values[name])
-        if isinstance(self.optimiser, MasterAdam):
-            self.optimiser.copy_to_model()
 
 
 def peer_step(
     peer: Peer, config: Config, device: torch.device, batches: Sequence[PaddedBatch], variant: Variant
 ) -> Step:
     """A training step of a peer, with batches already on the device, like ours."""
-    training = Training(peer, config, device, variant)
+    # cuDNN's attention makes a new plan for every shape, which takes longer than a step.
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    peer.to(device).train()
+    weights = [weight for weight in peer.parameters() if weight.requires_grad]
+    train = config.train
+    settings: dict[str, object] = {"lr": RATE, "betas": (train.beta1, train.beta2), "eps": train.eps, "fused": True}
+    optimiser: MasterAdam | torch.optim.Adam
+    if variant.precision == "bfloat16":
+        optimiser = MasterAdam(weights, **settings)
+        peer.bfloat16()
+    else:
+        optimiser = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
+    if variant.compiled:
+        peer.compile_parts()
+    autocast = variant.precision == "autocast" and device.type == "cuda"
     ready = [(Padded.of(batch, device), batch.n_target_tokens) for batch in batches]
 
     def step(number: int) -> int:
         batch, tokens = ready[number % len(ready)]
-        training.step([batch], tokens, rate=1e-4)
+        with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
+            loss = peer(batch, train.label_smoothing)
+        (loss / tokens).backward()
+        optimiser.step()
+        optimiser.zero_grad()
         return tokens
 
     return step

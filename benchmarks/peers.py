@@ -10,13 +10,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.marian_config import marian_config
 from hark.config import ModelConfig
 from hark.data.batches import PaddedBatch
 from hark.model.positions import sinusoids
@@ -77,17 +76,36 @@ class Peer(nn.Module, ABC):
             self.hidden(batch.source_BS, batch.real_BS, batch.target_in_BT), batch.target_out_BT, smoothing
         )
 
-    def compile_parts(self, how: Literal["no", "layers", "whole"]) -> None:
-        match how:
-            case "no":
-                return
-            case "layers":
-                # The layers of a stack share one compiled function, which compiles in a fraction of the time.
-                for layer in self.layers():
-                    layer.compile(dynamic=True)
-                self.loss = torch.compile(self.loss, dynamic=True)  # type: ignore[method-assign]
-            case "whole":
-                self.compile(dynamic=True)
+    def compile_parts(self) -> None:
+        """Compile the layers, which share one compiled function per stack, and the loss."""
+        for layer in self.layers():
+            layer.compile(dynamic=True)
+        self.loss = torch.compile(self.loss, dynamic=True)  # type: ignore[method-assign]
+
+
+def marian_config(config: ModelConfig, **changes: Any) -> Any:
+    """A `MarianConfig` with our sizes and special ids, ReLU and PyTorch's fused attention."""
+    from transformers import MarianConfig  # type: ignore[import-not-found]
+
+    settings = {
+        "vocab_size": config.vocab_size,
+        "d_model": config.d_model,
+        "encoder_layers": config.n_encoder_layers,
+        "decoder_layers": config.n_decoder_layers,
+        "encoder_attention_heads": config.n_heads,
+        "decoder_attention_heads": config.n_heads,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "activation_function": "relu",
+        "max_position_embeddings": config.max_positions,
+        "scale_embedding": True,
+        "pad_token_id": SPECIAL.pad,
+        "bos_token_id": SPECIAL.start,
+        "eos_token_id": SPECIAL.end,
+        "decoder_start_token_id": SPECIAL.start,
+        "attn_implementation": "sdpa",
+    }
+    return MarianConfig(**settings | changes)
 
 
 class Marian(Peer):
@@ -132,23 +150,14 @@ class Marian(Peer):
 
 
 class EncoderLayer(nn.TransformerEncoderLayer):
-    """PyTorch's layer as our subclass, because torch.compile skips layers called by torch.nn itself. Without dropout
-    inside attention and the feed-forward network, which the paper does not have."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config.d_model, config.n_heads, config.d_ff, config.dropout, batch_first=True)
-        self.dropout.p = self.self_attn.dropout = 0.0
+    """PyTorch's layer as our subclass, because torch.compile skips layers called by torch.nn itself."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Tensor:
         return super().forward(*args, **kwargs)
 
 
 class DecoderLayer(nn.TransformerDecoderLayer):
-    """PyTorch's decoder layer, changed like `EncoderLayer`."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config.d_model, config.n_heads, config.d_ff, config.dropout, batch_first=True)
-        self.dropout.p = self.self_attn.dropout = self.multihead_attn.dropout = 0.0
+    """Like `EncoderLayer`."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Tensor:
         return super().forward(*args, **kwargs)
@@ -161,15 +170,18 @@ class TorchTransformer(Peer):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        sizes = (config.d_model, config.n_heads, config.d_ff, config.dropout)
+        encoder, decoder = EncoderLayer(*sizes, batch_first=True), DecoderLayer(*sizes, batch_first=True)
+        # The paper has no dropout inside attention and the feed-forward network.
+        encoder.dropout.p = encoder.self_attn.dropout = 0.0
+        decoder.dropout.p = decoder.self_attn.dropout = decoder.multihead_attn.dropout = 0.0
         # Without the default final norm of the stacks, which is one too many after post-norm layers.
         self.stacks = nn.Transformer(
             config.d_model,
             config.n_heads,
             batch_first=True,
-            custom_encoder=nn.TransformerEncoder(
-                EncoderLayer(config), config.n_encoder_layers, enable_nested_tensor=False
-            ),
-            custom_decoder=nn.TransformerDecoder(DecoderLayer(config), config.n_decoder_layers),
+            custom_encoder=nn.TransformerEncoder(encoder, config.n_encoder_layers, enable_nested_tensor=False),
+            custom_decoder=nn.TransformerDecoder(decoder, config.n_decoder_layers),
         )
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)

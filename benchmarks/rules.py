@@ -12,7 +12,6 @@ for the lines of the text that it touches (chrF2 against the human translation, 
 """
 
 import argparse
-import lzma
 import random
 import re
 import sys
@@ -23,7 +22,7 @@ from typing import get_args
 
 from sacrebleu.metrics.chrf import CHRF
 
-from benchmarks.lines import read_lines
+from benchmarks.lines import read_lines, read_xz
 from benchmarks.trust import HERE, PARTS
 from hark.errors import HarkError, UserError
 from hark.text import clock, protect, spelling
@@ -67,29 +66,22 @@ class Found:
 
 def read_pairs(folder: Path, lines: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield each corpus with lines drawn from it at random, English first."""
-    english, german = (read_lines_of(folder / "tatoeba-en-de" / f"test.{side}.xz") for side in ("en", "de"))
+    english, german = (read_xz(folder / "tatoeba-en-de" / f"test.{side}.xz") for side in ("en", "de"))
     tatoeba = list(zip(english, german, strict=True))
-    rows = (line.split("\t") for line in read_lines_of(folder / "github" / "docs.en-de.tsv.xz"))
+    rows = (line.split("\t") for line in read_xz(folder / "github" / "docs.en-de.tsv.xz"))
     docs = [(row[0], row[1]) for row in rows if len(row) >= 2]
     for name, pairs in (("Tatoeba", tatoeba), ("documentation", docs)):
         yield name, random.Random(SEED).sample(pairs, min(lines, len(pairs)))
 
 
-def read_lines_of(file: Path) -> list[str]:
-    with lzma.open(file, "rt", encoding="utf-8") as lines:
-        return [line.rstrip("\n") for line in lines]
-
-
 def rule_of(item: Item, text: str, source: str, target: str) -> Rule | None:
     """The rule without which an item would not be written."""
-    for rule in RULES:
-        if item not in protect.find(text, _nothing, source, target, rules=ON - {rule}):
-            return rule
-    return None
+    return next((rule for rule in RULES if item not in find_items(text, source, target, ON - {rule})), None)
 
 
-def _nothing(_: str) -> str:
-    return ""
+def find_items(text: str, source: str, target: str, rules: Rules = ON) -> list[Item]:
+    """What the rules protect or write, without glossaries."""
+    return list(protect.find(text, lambda _: "", source, target, rules=rules))
 
 
 def touch_all(pairs: Iterable[tuple[str, str]], pair: str, phrases: Phrases) -> dict[Rule, Found]:
@@ -100,7 +92,7 @@ def touch_all(pairs: Iterable[tuple[str, str]], pair: str, phrases: Phrases) -> 
         if (phrase := phrases.lookup(text)) is not None:
             sort(found["phrases"], Touch(text, reference, text, phrase))
             continue
-        items = protect.find(text, _nothing, source, target)
+        items = find_items(text, source, target)
         tidied = spelling.tidy(text, source, [item.span for item in items])
         if tidied and tidied.after.translate(_APOSTROPHES) != text.translate(_APOSTROPHES):
             found["typing"].other.append(Touch(text, reference, text, tidied.after))

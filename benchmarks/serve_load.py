@@ -147,14 +147,6 @@ def run_engine(kind: str, in_flight: int, number: int) -> tuple[float, float]:
     return number / seconds, 1000 * used / number
 
 
-def measure_engine(kind: str, in_flight: int, number: int) -> tuple[float, float]:
-    """`run_engine` in a process of its own."""
-    given = ["--engine", kind, str(in_flight), str(number)]
-    run = subprocess.run([sys.executable, "-m", "benchmarks.serve_load", *given], stdout=subprocess.PIPE, check=True)
-    rate, cpu = map(float, run.stdout.split())
-    return rate, cpu
-
-
 def measure_server(kind: str, connections: int, seconds: float) -> tuple[Load, float]:
     """The load of a new server, and its CPU time per request in milliseconds."""
     with server() as port:
@@ -183,7 +175,10 @@ def compare(kinds: list[str], connections: list[int], seconds: float) -> list[di
     for kind in kinds:
         for number in connections:
             load, cpu = measure_server(kind, number, seconds)
-            rate, engine_cpu = measure_engine(kind, number, load.statuses[200])
+            given = ["--engine", kind, str(number), str(load.statuses[200])]  # in a process of its own
+            command = [sys.executable, "-m", "benchmarks.serve_load", *given]
+            run = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+            rate, engine_cpu = map(float, run.stdout.split())
             percentiles = [round(load.percentile(each), 1) for each in (50, 95, 99)]
             print(
                 f"{kind:<10} {number:>11} {load.rate:>7.1f} {rate:>7.1f} {1 - load.rate / rate:>4.0%} "
@@ -212,10 +207,10 @@ def compare_with_peer(peer: int, kinds: list[str], connections: list[int], secon
 
 
 def run_libretranslate(port: int, kind: str, connections: int, seconds: float) -> Load:
-    texts = texts_of(kind)
     warming = (libretranslate_bytes(f"I have seen {each} birds.", *PAIR) for each in count())
     asyncio.run(run_load(port, warming, min(connections, 8), seconds / 10))
-    load = asyncio.run(run_load(port, (libretranslate_bytes(text, *PAIR) for text in texts), connections, seconds))
+    requests = (libretranslate_bytes(text, *PAIR) for text in texts_of(kind))
+    load = asyncio.run(run_load(port, requests, connections, seconds))
     check(load, {200})
     return load
 

@@ -125,8 +125,6 @@ def main() -> None:
             raise UserError(f"{arguments.model}: translates none of the languages {', '.join(LANGUAGES)}")
         for source, target in directions:
             found += check(model, sentences, source, target)
-            if sys.stderr.isatty():
-                print(f"\r{source}-{target}", end="", file=sys.stderr, flush=True)
     except (UserError, HarkError) as error:
         sys.exit(f"survival: {error}")
     print("\n".join(tabulate(found)))

@@ -1,129 +1,230 @@
 """Quality against training time, ours and Hugging Face's Marian: the same text, the same model, one GPU.
 
-python -m benchmarks.time_to_quality --dataset D --folder F --minutes 9 --keep 5     train Marian for 9 (more) minutes
-python -m benchmarks.time_to_quality --score F RUN                                   BLEU of all saved weights
-python -m benchmarks.time_to_quality --folder F --ours RUN --draw picture.svg        a table and a plot
+    python -m benchmarks.time_to_quality [RUN ...] [--draw PICTURE.svg]
 
-D is a dataset from `hark prepare`. Both systems have the same tokenizer, pairs in every step, initial weights, recipe
-(Adam, warmup, label smoothing, dropout) and precision (bfloat16 with float32 weights). RUN is a run of `hark train`; F
-is trained here, by a plain loop around transformers' MarianMTModel, as fast as we can make it: compiled
-(peer_training.py), with each batch in the fastest number of groups of padded rows (rows.py). So it learns the same per
-step, but not per second. A command trains for some minutes, and the next one resumes exactly there.
+RUN is a run of `hark train` on the dataset of docs/results/time-to-quality.md, beside the recorded run of Marian: 20
+minutes on an H200 with our tokenizer, pairs in every step and initial weights. Without RUN, ours are the recorded ones
+too. BLEU of saved weights is read from test_scores.jsonl in the run's folder, if it is there.
 
 Only training time counts, on both sides: not the start (compiling, capturing graphs, reading data), evaluating or
-saving. Dev losses are computed by the same code: Marian's weights are converted to ours (marian_weights.py) and
-evaluated as in `hark train`. The same holds for BLEU: our engine translates with both, beam 4, alpha 0.6
-(score_kept.py). For exact times of our runs, set train.eval_steps and train.save_steps to multiples of train.log_steps,
-and train.save_minutes to a large value; a checkpoint at any other step counts as training.
+saving. For exact times, set train.eval_steps and train.save_steps to multiples of train.log_steps, and
+train.save_minutes to a large value; a checkpoint at any other step counts as training.
 """
 
 import argparse
-import sys
-import time
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-import torch
+import numpy as np
 
-from benchmarks.peer_training import VARIANTS
-from benchmarks.quality_curves import System, draw, read_rival, read_run, table
-from hark import configfile
-from hark.config import Config
-from hark.data.dataset import Dataset
-from hark.errors import HarkError, UserError
-from hark.recipes import FOLDER as RECIPES
+from hark.monitor.curves import Chart, Curve
+from hark.monitor.curves_picture import draw_charts
 from hark.rundir import RunDir
-from hark.train.start import open_dataset, resolve
+from hark.train.metrics import History, read_metrics
+from hark.train.records import DevRecord, ResumeRecord, SaveRecord, StartRecord, TrainRecord
 
-FASTEST = "bf16"
-"""The fastest variant of Marian, according to benchmarks/train_speed.py."""
-
-
-def train(arguments: argparse.Namespace, device: torch.device) -> None:
-    from benchmarks.marian_run import MarianRun
-
-    # Compiled layers acquire the GIL again and again while a thread prepares the next batch: each time they would wait
-    # for a whole switch interval.
-    sys.setswitchinterval(1e-4)
-    config, dataset = settings(arguments)
-    started = time.monotonic()
-    run = MarianRun(arguments.folder, config, dataset, device, arguments.variant, arguments.init)
-    every, minutes = arguments.every, arguments.minutes
-    before = run.progress.seconds / 60
-    marks = [number * every for number in range(int(before / every), int((before + minutes) / every) + 2)]
-    keep = [float(each) for each in arguments.keep.split(",") if each]
-    print(f"{machine(device)}; torch {torch.__version__}; Marian, {VARIANTS[arguments.variant]}; {before:.2f} min done")
-    run.train(minutes, marks, keep, None if arguments.wall is None else started + arguments.wall)
-    trained = run.progress.seconds - 60 * before
-    print(f"{time.monotonic() - started:.0f} s in total, {trained:.0f} s of training")
+LOGS = Path(__file__).parents[1] / "docs" / "results" / "logs" / "time-to-quality"
+OURS = [LOGS / "paper-recipe", LOGS / "speedrun"]
+ROWS, SCORES = "rows.jsonl", "test_scores.jsonl"
+STEEP = 0.8
+"""Losses this far above the lowest are not drawn."""
+Points = Sequence[tuple[float, float]]
+"""Seconds of training, and a measurement at that time."""
 
 
-def settings(arguments: argparse.Namespace) -> tuple[Config, Dataset]:
-    if arguments.dataset is None:
-        raise UserError("--dataset is required: a folder from hark prepare")
-    recipe = RECIPES / ("tiny.toml" if arguments.tiny else f"{arguments.recipe}.toml")
-    config = configfile.load(recipe, [f"data.dataset={arguments.dataset}", *arguments.settings])
-    dataset = open_dataset(config.data)
-    return resolve(config, dataset), dataset
+@dataclass(frozen=True)
+class Row:
+    """An evaluation on the dev sets. Seconds are those of training only."""
+
+    seconds: float
+    steps: int
+    target_tokens: int
+    loss: float  # label-smoothed, per target token
+    nll: float
 
 
-def score(arguments: argparse.Namespace, device: torch.device) -> None:
-    from benchmarks.score_kept import score_folder
+@dataclass(frozen=True)
+class TestScore:
+    """BLEU of the weights at one moment on one test set."""
 
-    sets = [each for each in arguments.sets.split(",") if each]
-    for folder in arguments.score:
-        for each in score_folder(folder, arguments.dataset, sets, device):
-            print(
-                f"{folder}: {each.seconds / 60:.2f} minutes, step {each.steps:,}, {each.set} ({each.sentences:,} "
-                f"sentences): BLEU {each.bleu:.2f} {each.signature}",
-                flush=True,
+    __test__ = False  # not a test class for pytest
+
+    seconds: float
+    steps: int
+    set: str
+    bleu: float
+    sentences: int
+    signature: str
+
+
+@dataclass(frozen=True)
+class System:
+    name: str
+    rows: Sequence[Row]
+    scores: Sequence[TestScore]
+
+
+def rows_of(history: History) -> list[Row]:
+    clock = Clock(history)
+    rows: dict[int, list[DevRecord]] = {}
+    for record in history.dev:
+        rows.setdefault(record.step, []).append(record)
+    return [
+        Row(
+            clock.seconds(step),
+            step,
+            round(clock.tokens(step)),
+            float(np.mean([each.loss for each in records])),
+            float(np.mean([each.nll for each in records])),
+        )
+        for step, records in rows.items()
+    ]
+
+
+class Clock:
+    """Seconds of training only, at any step of one of our runs.
+
+    A train record is written when the device has finished all steps up to it, and an evaluation or a checkpoint of the
+    same step starts then: the time until its own record is not training. A checkpoint between two such steps cannot be
+    told apart from training, and counts as training, to our disadvantage. So does an evaluation after the last train
+    record of an incomplete log. Start-up is excluded on both sides.
+    """
+
+    def __init__(self, history: History) -> None:
+        self.points = [(0, 0.0, 0)]  # step, seconds, target tokens
+        at = saved_at = 0.0
+        known, saved = -1, -1  # steps with a synchronised device
+        for record in history.records:
+            step, seconds, _ = self.points[-1]
+            match record:
+                case StartRecord():
+                    if isinstance(record, ResumeRecord) and saved == record.step > step:
+                        self.points.append((record.step, seconds + saved_at - at, record.target_tokens))
+                    at, known = record.time, record.step
+                case TrainRecord():
+                    self.points.append((record.step, seconds + record.time - at, record.target_tokens))
+                    at, known = record.time, record.step
+                case DevRecord() | SaveRecord():
+                    if isinstance(record, SaveRecord):
+                        saved, saved_at = record.step, record.time
+                    if record.step == known:
+                        at = record.time
+                case _:
+                    pass
+        step, seconds, tokens = self.points[-1]
+        for record in history.dev:  # after the last train record of an incomplete log
+            if record.step > step > 0:
+                self.points.append((record.step, seconds + record.time - at, round(tokens * record.step / step)))
+
+    def seconds(self, step: int) -> float:
+        steps, seconds, _ = zip(*self.points, strict=True)
+        return float(np.interp(step, steps, seconds))
+
+    def tokens(self, step: int) -> float:
+        steps, _, tokens = zip(*self.points, strict=True)
+        return float(np.interp(step, steps, tokens))
+
+
+Line = TypeVar("Line", Row, TestScore)
+
+
+def read_lines(path: Path, kind: type[Line]) -> list[Line]:
+    if not path.exists():
+        return []
+    return [kind(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def table(systems: Sequence[System]) -> str:
+    """Format a line for every moment with a measurement."""
+    sets = sets_of(systems)
+    heads = ["system", "minutes", "steps", "target tokens", "dev loss", "dev nll", *(f"BLEU {each}" for each in sets)]
+    lines = [heads]
+    for system in systems:
+        rows = {row.steps: row for row in system.rows}
+        moments = {row.steps: row.seconds for row in system.rows} | {e.steps: e.seconds for e in system.scores}
+        for steps, seconds in sorted(moments.items()):
+            row = rows.get(steps)
+            measured = [f"{row.target_tokens:,}", f"{row.loss:.4f}", f"{row.nll:.4f}"] if row else [""] * 3
+            scores = {each.set: f"{each.bleu:.2f}" for each in system.scores if each.steps == steps}
+            lines.append(
+                [system.name, f"{seconds / 60:.2f}", f"{steps:,}", *measured, *(scores.get(each, "") for each in sets)]
             )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    signatures = sorted({each.signature for system in systems for each in system.scores})
+    text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    return "\n".join([*text, *signatures, *catches(systems)])
 
 
-def show(arguments: argparse.Namespace) -> None:
-    systems: list[System] = []
-    if arguments.folder is not None:
-        systems.append(read_rival(arguments.folder, "Hugging Face Marian"))
-    for run in map(RunDir, arguments.ours):
-        systems.append(read_run(run, f"hark, {run.name}" if len(arguments.ours) > 1 else "hark"))
-    print(table(systems))
-    if arguments.draw is not None:
-        arguments.draw.write_text(draw(systems), encoding="utf-8")
+def catches(systems: Sequence[System]) -> Iterator[str]:
+    """State when the others reached the final quality of the first, and the first theirs. Only measurements count:
+    nothing is interpolated."""
+    first, *others = systems
+    for one, other in [(first, each) for each in others] + [(each, first) for each in others]:
+        pairs = {"dev nll": [[(row.seconds, row.nll) for row in each.rows] for each in (one, other)]}
+        for name in sets_of([one, other]):
+            pairs[f"BLEU {name}"] = [
+                [(score.seconds, score.bleu) for score in each.scores if score.set == name] for each in (one, other)
+            ]
+        for what, (aims, measured) in pairs.items():
+            if aims and measured:
+                yield f"{what}: {one.name} {catch(aims, other.name, measured, lower=what == 'dev nll')}"
 
 
-def machine(device: torch.device) -> str:
-    return torch.cuda.get_device_name() if device.type == "cuda" else "CPU, for correctness only"
+def catch(aims: Points, name: str, measured: Points, lower: bool) -> str:
+    seconds, aim = max(aims)
+    reached = [at for at, value in measured if (value <= aim if lower else value >= aim)]
+    words = f"had {aim:.{3 if lower else 2}f} after {seconds / 60:.1f} minutes; {name}"
+    if not reached:
+        return f"{words} did not reach it in {max(measured)[0] / 60:.1f}"
+    return f"{words} first measured at least as good after {min(reached) / 60:.1f}"
+
+
+def sets_of(systems: Sequence[System]) -> list[str]:
+    return list(dict.fromkeys(each.set for system in systems for each in system.scores))
+
+
+def charts_of(systems: Sequence[System]) -> list[Chart]:
+    lowest = min((row.nll for system in systems for row in system.rows), default=0.0)
+    # The steep first minute would flatten the rest of the curve.
+    near = [[row for row in system.rows if row.nll < lowest + STEEP] for system in systems]
+    rows = tuple(curve(i, each, [row.nll for row in each]) for i, each in enumerate(near))
+    charts = [Chart("Dev loss", "plain nll, without the steep start", rows, dots=True)]
+    for name in sets_of(systems):
+        chosen = [[each for each in system.scores if each.set == name] for system in systems]
+        curves = tuple(curve(i, scores, [each.bleu for each in scores]) for i, scores in enumerate(chosen))
+        charts.append(Chart(f"BLEU, {name}", "beam 4, length penalty 0.6", curves, dots=True))
+    return [chart for chart in charts if any(each.values for each in chart.curves)]
+
+
+def curve(index: int, measured: Sequence[Row] | Sequence[TestScore], values: Sequence[float]) -> Curve:
+    steps, seconds = tuple(each.steps for each in measured), tuple(each.seconds for each in measured)
+    return Curve(index, steps, (0,) * len(steps), seconds, tuple(values))
+
+
+def draw(systems: Sequence[System]) -> str:
+    """Draw all charts against training time, in two columns under one legend."""
+    names = [system.name for system in systems]
+    return draw_charts(names, charts_of(systems), "time", f"{' and '.join(names)}: quality against training time")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("settings", nargs="*", metavar="SECTION.KEY=VALUE", help="settings of the recipe to change")
-    parser.add_argument("--dataset", type=Path, help="folder from `hark prepare`")
-    parser.add_argument("--recipe", default="base", help="recipe of model and training (default: base)")
-    parser.add_argument("--folder", type=Path, help="folder of Marian's run, new or to be resumed")
-    parser.add_argument("--minutes", type=float, help="minutes to train")
-    parser.add_argument("--every", type=float, default=1.0, help="minutes of training between evaluations (default: 1)")
-    parser.add_argument("--keep", default="", help="minutes since the start at which to save weights, comma-separated")
-    parser.add_argument("--wall", type=float, help="save and stop after this many seconds of wall time")
-    parser.add_argument("--variant", default=FASTEST, choices=list(VARIANTS), help=f"default: {FASTEST}")
-    parser.add_argument("--init", default="ours", choices=["ours", "theirs"], help="initial weights (default: ours)")
-    parser.add_argument("--score", type=Path, nargs="+", metavar="FOLDER", help="folders of Marian's runs or ours")
-    parser.add_argument("--sets", default="", help="test sets to translate, comma-separated (default: all)")
-    parser.add_argument("--ours", type=Path, nargs="*", default=[], metavar="RUN")
+    parser.add_argument("runs", type=Path, nargs="*", metavar="RUN", help="our runs (default: the recorded ones)")
     parser.add_argument("--draw", type=Path, metavar="PICTURE.svg")
-    parser.add_argument("--tiny", action="store_true", help="tiny model on the CPU; checks correctness only")
     arguments = parser.parse_args()
-    device = torch.device("cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu")
-    try:
-        if arguments.minutes is not None:
-            if arguments.folder is None:
-                parser.error("--minutes requires --folder")
-            train(arguments, device)
-        if arguments.score:
-            score(arguments, device)
-        if arguments.ours or arguments.draw:
-            show(arguments)
-    except (HarkError, UserError) as error:
-        sys.exit(f"time_to_quality: {error}")
+    marian = LOGS / "marian"
+    rows, scores = read_lines(marian / ROWS, Row), read_lines(marian / SCORES, TestScore)
+    systems = [System("Hugging Face Marian", rows, scores)]
+    for run in map(RunDir, arguments.runs or OURS):
+        name = "hark" if len(arguments.runs) == 1 else f"hark, {run.name}"
+        scores = read_lines(run.path / SCORES, TestScore)
+        systems.append(System(name, rows_of(read_metrics(run.metrics)), scores))
+    print(table(systems))
+    if arguments.draw:
+        arguments.draw.write_text(draw(systems), encoding="utf-8")
 
 
 if __name__ == "__main__":

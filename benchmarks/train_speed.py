@@ -1,7 +1,7 @@
 """Training throughput of the base and big models, against peers on the same GPU.
 
 python -m benchmarks.train_speed                                 ours, Hugging Face Marian, nn.Transformer; base and big
-python -m benchmarks.train_speed --sizes base --systems ours --profile      and a breakdown of one step
+python -m benchmarks.train_speed --sizes base --systems ours     ours only
 python -m benchmarks.train_speed --tiny                          on any machine, in seconds; checks correctness only
 
 The text is synthetic with the lengths of real text (workload.py, which also counts operations); only real target tokens
@@ -15,14 +15,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.breakdown import break_down, record, table
 from benchmarks.peer_training import VARIANTS, Step, Variant, peer_step
 from benchmarks.peers import Marian, TorchTransformer
 from benchmarks.workload import VOCABULARY, Workload, lengths_of, make_workload, operations
@@ -44,7 +43,6 @@ BATCH_TOKENS = {"ours": (25_600,), "hf": (25_600, 102_400), "torch": (25_600,)}
 PEERS = {"hf": Marian, "torch": TorchTransformer}
 NAMES = {"ours": "hark", "hf": "Hugging Face Marian", "torch": "nn.Transformer"}
 REPEATS = 2
-PROFILED = 4
 
 
 @dataclass(frozen=True)
@@ -104,35 +102,25 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
 
 def measure(
     build: Callable[[], Step], batches: Sequence[Batch[Any]], device: torch.device, repeats: int
-) -> tuple[Step, list[float], float | None]:
-    """Return the step, the seconds of each pass over the batches after a warm-up, and the peak memory in GiB."""
-    clean_up(device)
-    torch.manual_seed(1)
-    step = build()
-    seconds = []
-    for _ in range(1 + repeats):
-        wait(device)
-        start = time.perf_counter()
-        for number in range(len(batches)):
-            step(number)
-        wait(device)
-        seconds.append(time.perf_counter() - start)
-    memory = torch.cuda.max_memory_allocated() / 2**30 if device.type == "cuda" else None
-    return step, seconds[1:], memory
-
-
-def clean_up(device: torch.device) -> None:
-    """Free the memory and the compiler caches of the previous system."""
-    torch._dynamo.reset()
+) -> tuple[list[float], float | None]:
+    """The seconds of each pass over the batches after a warm-up, and the peak memory in GiB."""
+    torch._dynamo.reset()  # the compiler caches of the previous system
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-
-
-def wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize()
+    torch.manual_seed(1)
+    step = build()
+    seconds = []
+    for _ in range(1 + repeats):
+        start = time.perf_counter()
+        for number in range(len(batches)):
+            step(number)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    memory = torch.cuda.max_memory_allocated() / 2**30 if device.type == "cuda" else None
+    return seconds[1:], memory
 
 
 @dataclass(frozen=True)
@@ -143,9 +131,6 @@ class Case:
     system: str
     config: Config
     variant: Variant | None
-
-    def batches(self, workload: Workload) -> Sequence[Batch[Any]]:
-        return workload.packed if self.variant is None else workload.padded
 
     def step(self, workload: Workload, device: torch.device) -> Step:
         if self.variant is None:
@@ -176,36 +161,28 @@ class Bench:
     """Measures all cases of a command, prints each result at once and saves it."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.arguments = arguments
-        self.device = torch.device("cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu")
+        self.arguments, self.tiny = arguments, arguments.tiny
+        self.device = torch.device("cuda" if torch.cuda.is_available() and not self.tiny else "cpu")
+        self.machine = torch.cuda.get_device_name() if self.device.type == "cuda" else "CPU, for correctness only"
+        self.sizes = ["tiny"] if self.tiny else arguments.sizes.split(",")
         self.lines: list[str] = []
         self.results: list[Result] = []
-        self.breakdowns: dict[str, object] = {}
         self.failures = 0
         # Synthetic tokens depend on few settings, so sizes share them.
         self.workload = cache(self.make_workload)
 
     def make_workload(self, batch_tokens: int) -> Workload:
         config, steps = self.config(self.sizes[0], batch_tokens), self.arguments.steps
-        if self.arguments.tiny:
+        if self.tiny:
             return make_workload(config.batches, config.model.vocab_size, steps, corpus=4_000)
         return make_workload(config.batches, VOCABULARY, max(1, steps * 25_600 // batch_tokens))
-
-    @property
-    def sizes(self) -> list[str]:
-        return ["tiny"] if self.arguments.tiny else self.arguments.sizes.split(",")
 
     def config(self, size: str, batch_tokens: int) -> Config:
         config = configfile.load(RECIPES / f"{size}.toml")
         return replace(config, batches=replace(config.batches, batch_tokens=batch_tokens))
 
-    def batch_sizes(self, system: str) -> Sequence[int]:
-        if self.arguments.batch_tokens:
-            return [int(each) for each in self.arguments.batch_tokens.split(",")]
-        return (128,) if self.arguments.tiny else BATCH_TOKENS[system]
-
     def run(self) -> None:
-        self.print(f"{self.machine()}; torch {torch.__version__}")
+        self.print(f"{self.machine}; torch {torch.__version__}")
         self.print(HEADER)
         for size in self.sizes:
             for system in self.arguments.systems.split(","):
@@ -213,44 +190,32 @@ class Bench:
 
     def run_system(self, size: str, system: str) -> None:
         if system == "hf" and find_spec("transformers") is None:
-            self.print(
-                f"{size}, {NAMES[system]}: not measured; requires transformers: pip install 'hark-translate[hf]'"
-            )
+            self.print(f"{size}, {NAMES[system]}: not measured; requires transformers")
             return
         names = self.arguments.variants.split(",")
         variants: list[Variant | None] = [None] if system == "ours" else [VARIANTS[name] for name in names]
-        for batch_tokens in self.batch_sizes(system):
+        for batch_tokens in self.arguments.batch_tokens or ((128,) if self.tiny else BATCH_TOKENS[system]):
             config = self.config(size, batch_tokens)
             done = list(filter(None, (self.run_case(Case(size, system, config, variant)) for variant in variants)))
             if done:  # only the fastest variant runs with the other batch sizes
-                fastest = max(done, key=lambda each: each[1].tokens_per_second)
-                variants = [fastest[0].variant]
+                variants = [max(done, key=lambda pair: pair[1].tokens_per_second)[0].variant]
 
     def run_case(self, case: Case) -> tuple[Case, Result] | None:
         try:
             workload = self.workload(case.config.batches.batch_tokens)
-            batches = case.batches(workload)
-            build = lambda: case.step(workload, self.device)  # noqa: E731
-            step, seconds, gib = measure(build, batches, self.device, 1 if self.arguments.tiny else REPEATS)
-            result = case.result(batches, seconds, gib)
+            batches = workload.packed if case.variant is None else workload.padded
+            build = partial(case.step, workload, self.device)
+            result = case.result(batches, *measure(build, batches, self.device, 1 if self.tiny else REPEATS))
             self.print(result.row())
             self.results.append(result)
-            if self.arguments.profile and case.variant is None and self.device.type == "cuda":
-                breakdown = break_down(record(step, PROFILED), PROFILED, result.ms_per_step)
-                self.breakdowns[result.name] = breakdown._asdict()
-                self.print(table(result.name, breakdown))
         except Exception as error:  # a failure of one system must not lose the results of the others
             self.failures += 1
-            self.print(
-                f"{case.size}, {NAMES[case.system]}, {case.variant or ''}: failed: {' '.join(str(error).split())[:300]}"
-            )
+            reason = " ".join(str(error).split())[:300]
+            self.print(f"{case.size}, {NAMES[case.system]}, {case.variant or ''}: failed: {reason}")
             return None
         finally:
             self.save()
         return case, result
-
-    def machine(self) -> str:
-        return torch.cuda.get_device_name() if self.device.type == "cuda" else "CPU, for correctness only"
 
     def print(self, line: str) -> None:
         print(line, flush=True)
@@ -262,13 +227,8 @@ class Bench:
             return
         self.arguments.out.mkdir(parents=True, exist_ok=True)
         (self.arguments.out / "train_speed.txt").write_text("\n".join(self.lines) + "\n")
-        results = [asdict(each) for each in self.results]
-        report = {
-            "machine": self.machine(),
-            "torch": torch.__version__,
-            "results": results,
-            "breakdowns": self.breakdowns,
-        }
+        results = [asdict(result) for result in self.results]
+        report = {"machine": self.machine, "torch": torch.__version__, "results": results}
         (self.arguments.out / "train_speed.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
@@ -277,9 +237,8 @@ def main() -> None:
     parser.add_argument("--sizes", default="base,big", help="recipes, comma-separated")
     parser.add_argument("--systems", default="ours,hf,torch")
     parser.add_argument("--variants", default="eager,compiled,bf16", help=f"of the peers: {', '.join(VARIANTS)}")
-    parser.add_argument("--batch-tokens", help="comma-separated (default: 25,600, and for Marian also 102,400)")
+    parser.add_argument("--batch-tokens", type=int, nargs="+", help="default: 25,600, and for Marian also 102,400")
     parser.add_argument("--steps", type=int, help="steps per pass, of three passes (default: 32)")
-    parser.add_argument("--profile", action="store_true", help="break down one of our steps by kind of kernel")
     parser.add_argument("--tiny", action="store_true", help="use a tiny model on the CPU")
     parser.add_argument("--out", type=Path, help="folder for the table, as text and as JSON")
     arguments = parser.parse_args()

@@ -13,7 +13,7 @@ the warnings. Tune on `--draw dev`, report `--draw test`.
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -155,18 +155,6 @@ def check_sentences(
         yield check_sentence(which, each, source, target, translate(model, each.side(source)), threshold)
 
 
-def collect(verdicts: Iterable[Verdict], name: str) -> list[Verdict]:
-    """Collect the verdicts, and show the count on a terminal."""
-    done = []
-    for each in verdicts:
-        done.append(each)
-        if sys.stderr.isatty():
-            print(f"\r{name}: {len(done)}", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    return done
-
-
 def row(name: str, found: Sequence[Verdict]) -> str:
     counts = [sum(each.outcome == outcome for each in found) for outcome in OUTCOMES]
     cells = "".join(
@@ -241,36 +229,16 @@ def describe(each: Verdict) -> str:
     return text.replace("\n", "\n    ")
 
 
-def to_json(models: dict[str, list[Verdict]], draw: str, threshold: float) -> str:
-    tree: dict[str, Any] = {"kind": KIND, "draw": draw, "threshold": threshold, "models": {}}
-    for name, found in models.items():
-        tree["models"][name] = [asdict(each) for each in found]
-    return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
-
-
-def parse() -> argparse.Namespace:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help="folder, run, name or languages")
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write every text with its translation and outcome as JSON"
-    )
-    parser.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="folder made by tools.cut_domains (default: lines only)"
-    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every text with its outcome as JSON")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="made by tools.cut_domains (default: lines only)")
     parser.add_argument("--draw", choices=DRAWS, default="test", help="which sentences of the data (default: test)")
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=THRESHOLD,
-        help=f"minimum chrF2 of a usable translation (default: {THRESHOLD:g})",
-    )
-    return parser.parse_args()
-
-
-def main() -> None:
-    arguments = parse()
+    parser.add_argument("--threshold", type=float, default=THRESHOLD, help="minimum chrF2 of a usable translation")
+    arguments = parser.parse_args()
     drawn: list[Pair] = []
-    verdicts: dict[str, list[Verdict]] = {}
+    trees: dict[str, Any] = {}
     try:
         if arguments.data and arguments.data.is_dir():
             drawn = draw(arguments.data, arguments.draw, SENTENCES)
@@ -280,18 +248,18 @@ def main() -> None:
         for name, given in zip(name_models(arguments.models), arguments.models, strict=True):
             model = Loaded.named(given)
             pair = "-".join(model.pairs[0])
-            found = collect(check_lines(model, pair), f"{name}, lines")
-            if drawn:
-                found += collect(
-                    check_sentences(model, pair, arguments.draw, drawn, arguments.threshold), f"{name}, sentences"
-                )
+            found = [
+                *check_lines(model, pair),
+                *check_sentences(model, pair, arguments.draw, drawn, arguments.threshold),
+            ]
             model.close()
-            verdicts[name] = found
+            trees[name] = list(map(asdict, found))
             print("\n".join(report(name, found, arguments.threshold)), flush=True)
     except (UserError, HarkError, OSError) as error:
         sys.exit(f"trust: {error}")
     if arguments.json:
-        arguments.json.write_text(to_json(verdicts, arguments.draw, arguments.threshold), encoding="utf-8")
+        tree = {"kind": KIND, "draw": arguments.draw, "threshold": arguments.threshold, "models": trees}
+        arguments.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

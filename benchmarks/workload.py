@@ -3,7 +3,7 @@
 Only the lengths are realistic: the tokens are random. Tensors are named as in `hark.model`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,29 +62,31 @@ def draw_lengths(pairs: int, longest: int) -> tuple[Lengths, Lengths]:
     return source, target
 
 
+def make_store(source: Lengths, target: Lengths, draw: Callable[[int], NDArray[np.uint16]]) -> TokenStore:
+    """A store of pairs of given lengths; `draw` makes the tokens of a side."""
+    lengths = {"source": source - 1, "target": target - 1}  # the store has no special tokens
+    offsets = {side: np.concatenate([[0], np.cumsum(each)]) for side, each in lengths.items()}
+    tokens = {side: draw(int(each[-1])) for side, each in offsets.items()}
+    return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
+
+
 def constant_store(source: Lengths, target: Lengths) -> TokenStore:
-    """A store of pairs of given lengths with the same id everywhere, which takes no memory."""
-    ends = {"source": np.cumsum(source - 1), "target": np.cumsum(target - 1)}  # the store has no special tokens
-    tokens = {side: np.broadcast_to(np.uint16(FIRST_TOKEN), int(each[-1])) for side, each in ends.items()}
-    offsets = {side: np.concatenate([[0], each]) for side, each in ends.items()}
-    return TokenStore(Path("constant"), tokens, offsets)  # type: ignore[arg-type]
+    """The same id everywhere, which takes no memory."""
+    return make_store(source, target, lambda number: np.broadcast_to(np.uint16(FIRST_TOKEN), number))
 
 
 def random_store(source: Lengths, target: Lengths, vocab_size: int, seed: int) -> TokenStore:
-    """A store of pairs of given lengths with random tokens."""
     rng = np.random.default_rng(seed)
-    offsets = {side: np.concatenate([[0], np.cumsum(n - 1)]) for side, n in (("source", source), ("target", target))}
-    tokens = {side: rng.integers(FIRST_TOKEN, vocab_size, each[-1], np.uint16) for side, each in offsets.items()}
-    return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
+    return make_store(source, target, lambda number: rng.integers(FIRST_TOKEN, vocab_size, number, np.uint16))
 
 
 def join(stores: Sequence[TokenStore]) -> TokenStore:
     """Concatenate the pairs of several stores."""
     pairs = [store[i] for store in stores for i in range(len(store))]
-    sides = dict(zip(("source", "target"), zip(*pairs, strict=True), strict=True))
-    tokens = {side: np.concatenate(each) for side, each in sides.items()}
-    offsets = {side: np.concatenate([[0], np.cumsum([len(one) for one in each])]) for side, each in sides.items()}
-    return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
+    sources, targets = zip(*pairs, strict=True)
+    tokens = iter([np.concatenate(sources), np.concatenate(targets)])
+    lengths = [np.array([len(ids) + 1 for ids in side]) for side in (sources, targets)]
+    return make_store(*lengths, lambda _: next(tokens))
 
 
 def lengths_of(batch: Batch[Any]) -> tuple[Lengths, Lengths]:

@@ -19,8 +19,13 @@ def test_decode_speed(options: list[str]) -> None:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_stream(norm: str) -> None:
     """Each sentence ends by itself at about the length of its source, which the benchmark itself asserts."""
-    options = ["--stream", "4", "--norm", norm, "--steps-at-once", "2", "--breakdown"]
+    options = ["--stream", "4", "--norm", norm, "--steps-at-once", "2"]
     run = run_benchmark("decode_speed", "--tiny", *options)
     assert run.returncode == 0, run.stderr
     assert f"stream, {norm}-norm, beam 4, 2 steps at once" in run.stdout
-    assert "wait for the device" in run.stdout
+
+
+def test_alignment() -> None:
+    run = run_benchmark("decode_speed", "--tiny", "--sentences", 3, "--beams", "2", "--align")
+    assert run.returncode == 0, run.stderr
+    assert "existing translations aligned" in run.stdout

@@ -1,4 +1,4 @@
-"""The training benchmark: operation counts, workload, breakdown, and the whole command at a tiny size."""
+"""The training benchmark: operation counts, workload, and the whole command at a tiny size."""
 
 import json
 from dataclasses import replace
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.breakdown import Kernel, break_down, kind_of
 from benchmarks.workload import lengths_of, make_workload, operations
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -58,39 +57,6 @@ def test_lengths_are_as_described() -> None:
     assert source.mean() == pytest.approx(27.8, rel=0.05)
     assert np.log(source).std() == pytest.approx(0.62, rel=0.1)
     assert np.log(target / source).std() == pytest.approx(0.18, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("nvjet_sm90_tst_128x160_64x5_2x1_v_bz_NNT", "matrix products"),
-        ("void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm>", "matrix products"),
-        ("backward_keys", "attention"),
-        ("void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", "attention"),
-        ("fmha_cutlassF_bf16_aligned_64x64_rf_sm80", "attention"),
-        ("triton_red_fused__log_softmax__to_copy_mean_prepare_softmax_online_sub_13", "softmax and loss"),
-        ("loss_of_row", "softmax and loss"),
-        (
-            "triton_per_fused__to_copy_add_native_dropout_backward_native_layer_norm_backward_10",
-            "norms, residual, dropout",
-        ),
-        ("triton_poi_fused_add_embedding_mul_native_dropout_0", "embedding"),
-        ("void at::native::multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>>", "optimiser"),
-        ("triton_poi_fused_relu_threshold_backward_3", "rest: ReLU, casts, copies"),
-    ],
-)
-def test_kinds_of_kernels(name: str, kind: str) -> None:
-    assert kind_of(name) == kind
-
-
-def test_breakdown_counts_overlap_once_and_the_rest_as_idle() -> None:
-    kernels = [Kernel("nvjet", 0, 3000), Kernel("backward_keys", 2000, 4000), Kernel("nvjet", 6000, 7000)]
-    found = break_down(kernels, steps=2, step_ms=5.0)
-    assert found.kinds["matrix products"] == 2.0
-    assert found.kinds["attention"] == 1.0
-    assert found.busy == 2.5
-    assert found.idle == 2.5
-    assert found.kernels == {"nvjet": 2.0, "backward_keys": 1.0}
 
 
 def test_the_whole_command(tmp_path: Path) -> None:

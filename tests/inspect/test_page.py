@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import hark.inspect.page
 from hark.inspect.page import MODULES, Pack, Page, render, script, text_size
-from hark.inspect.presets import by_word
 from hark.inspect.recording import Recording
+from hark.inspect.words import merge_tokens
 from tests.inspect.browser import Opened, resize
 from tests.inspect.made_up import make_effects, make_recording
 from tests.inspect.scripts import ARABIC, CHINESE, GERMAN, HEBREW, tokenizer
@@ -55,7 +55,7 @@ def write(page: Page, folder: Path) -> Path:
 def table_of(recording: Recording, kind: str, layer: int, head: int) -> Any:
     """Weights between words, computed independently of the page."""
     assert kind == "encoder"  # both sides are the same words
-    return by_word(recording.attention.encoder_LHSS, recording.source)[layer, head]
+    return merge_tokens(recording.attention.encoder_LHSS, recording.source, recording.source)[layer, head]
 
 
 def test_every_view_renders_without_network_requests(opened: Opened, file: Path) -> None:
@@ -203,7 +203,7 @@ def test_the_table_shows_exact_values_locks_rows_and_zooms(opened: Opened, file:
     page.click("text=Average")
     page.keyboard.press("Escape")
     opened.settle()
-    mean = by_word(recording.attention.encoder_LHSS, recording.source)[0].mean(0)
+    mean = merge_tokens(recording.attention.encoder_LHSS, recording.source, recording.source)[0].mean(0)
     stage.focus()
     page.keyboard.press("ArrowRight")
     opened.settle()

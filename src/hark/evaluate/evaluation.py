@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import hark
 from hark.evaluate.held_out import HeldOutSet
 from hark.evaluate.measures import Comet, Measure, Tokenisation, choose_tokenisation, make_measures
 from hark.evaluate.scores import Group, Score, score_lengths, score_set
-from hark.evaluate.systems import Model, Output, Speed, System
+from hark.evaluate.systems import Model, Output, System
 
 FORMAT = 1
 KIND = "hark evaluation"
@@ -79,28 +79,16 @@ def system_tree(system: SystemResult) -> dict[str, Any]:
             name: {"score": score.value, "confidence": score.confidence, "p": score.p}
             for name, score in system.scores.items()
         },
-        "by_length": [
-            {
-                "shortest": group.shortest,
-                "longest": group.longest,
-                "sentences": group.sentences,
-                "bleu": group.bleu,
-                "chrf2": group.chrf2,
-            }
-            for group in system.by_length
-        ],
+        "by_length": [asdict(group) for group in system.by_length],
         "doubtful": system.output.doubtful,
-        "speed": None if speed is None else speed_tree(speed),
-    }
-
-
-def speed_tree(speed: Speed) -> dict[str, Any]:
-    return {
-        "engine": speed.engine,
-        "load_seconds": speed.load_seconds,
-        "seconds": speed.seconds,
-        "sentences_per_second": speed.sentences_per_second,
-        "tokens_per_second": speed.tokens_per_second,
+        "speed": speed
+        and {
+            "engine": speed.engine,
+            "load_seconds": speed.load_seconds,
+            "seconds": speed.seconds,
+            "sentences_per_second": speed.sentences_per_second,
+            "tokens_per_second": speed.tokens_per_second,
+        },
     }
 
 

@@ -1,11 +1,6 @@
 """The metrics: sacreBLEU's, and two older BLEU conventions for comparison with papers that use them.
 
-A tokeniser close to the Moses scripts, on which older papers measured BLEU.
-
-It has no lists of abbreviations: `Dr.` becomes two tokens. Unicode quotes and dashes become ASCII first, as in the
-convention.
-
-COMET scores, if the package and a checkpoint are installed; hark neither includes nor downloads them.
+COMET is scored if the package and a checkpoint are installed; hark neither includes nor downloads them.
 """
 
 import re
@@ -79,7 +74,11 @@ LETTER = r"[^\W\d_]"
 
 @dataclass(frozen=True)
 class MosesTokens:
-    """Lower-cases and tokenises a line; returns tokens separated by spaces."""
+    """Lower-cases and tokenises a line, close to the Moses scripts, on which older papers measured BLEU.
+
+    It has no lists of abbreviations: `Dr.` becomes two tokens. Unicode quotes and dashes become ASCII first, as in the
+    convention.
+    """
 
     language: str
 

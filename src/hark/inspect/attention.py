@@ -7,7 +7,7 @@ Shape suffixes in addition to the package's legend: L layers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hark.config import ModelConfig
 from hark.model import Layout, Transformer, padded_layout
+from hark.model.patterns import Pattern
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
 """The paper's three uses of attention (3.2.3): encoder self-attention, decoder self-attention, cross-attention."""
@@ -40,6 +42,29 @@ class Head(NamedTuple):
         return f"{self.kind} {self.layer + 1}:{self.number + 1}"
 
 
+def count_layers(config: ModelConfig) -> dict[AttentionKind, int]:
+    return {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers, "cross": config.n_decoder_layers}
+
+
+def every_head(config: ModelConfig) -> list[Head]:
+    return [
+        Head(kind, layer, number)
+        for kind, layers in count_layers(config).items()
+        for layer in range(layers)
+        for number in range(config.n_heads)
+    ]
+
+
+def wrap_patterns(layout: Layout, wrap: Callable[[AttentionKind, Pattern], Pattern]) -> Layout:
+    """The layout with another pattern around each of its three."""
+    return replace(
+        layout,
+        encoder=wrap("encoder", layout.encoder),
+        decoder=wrap("decoder", layout.decoder),
+        cross=wrap("cross", layout.cross),
+    )
+
+
 @dataclass(frozen=True)
 class Attention:
     """All weights of one sentence pair, in float32 on the CPU. Each row belongs to a query and sums to one."""
@@ -49,13 +74,7 @@ class Attention:
     cross_LHTS: NDArray[np.float32]
 
     def of(self, kind: AttentionKind) -> NDArray[np.float32]:
-        match kind:
-            case "encoder":
-                return self.encoder_LHSS
-            case "decoder":
-                return self.decoder_LHTT
-            case "cross":
-                return self.cross_LHTS
+        return {"encoder": self.encoder_LHSS, "decoder": self.decoder_LHTT, "cross": self.cross_LHTS}[kind]
 
 
 def observe(

@@ -9,7 +9,7 @@ from hark.bundle import Bundle
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.errors import UserError
 from hark.inspect.attention import observe
-from hark.inspect.words import Spelling
+from hark.inspect.words import Spelling, merge_tokens
 from hark.model.weights import build_model, read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import open_vocabularies
@@ -51,9 +51,7 @@ def attention_at(run: RunDir, step: int, source: str, target: str) -> WordAttent
 
 
 def between_words(weights_TS: NDArray[np.float32], source: Spelling, target: Spelling) -> WordAttention:
-    """Merge tokens into words: the mean over the tokens of a target word, the sum over those of a source word."""
-    rows, columns = (np.arange(len(each.words))[:, None] == np.array(each.word_of) for each in (target, source))
-    merged = rows / rows.sum(1, keepdims=True) @ weights_TS.astype(np.float64) @ columns.T
+    merged = merge_tokens(weights_TS, target, source)
     kept = merged[np.ix_(target.text_words, source.text_words)]
     return WordAttention(
         tuple(source.words[at] for at in source.text_words),

@@ -3,10 +3,9 @@
 The page is plain ES modules (`page/*.js`) that a server can serve as they are. A file cannot import other files from
 disk, so here they are concatenated into one script, each wrapped in a function that returns its exports.
 
-Packs arrays for a page: quantised to 8 or 16 bits, compressed, and decoded in the browser on first use.
-
-Each array is a block compressed on its own (raw deflate, which browsers decode with `DecompressionStream`), so that a
-page of many layers opens without unpacking them all. The blocks are concatenated in one base64 string.
+Arrays are quantised to 8 or 16 bits, and each is a block compressed on its own (raw deflate, which browsers decode with
+`DecompressionStream`), so that a page of many layers opens without unpacking them all. The blocks are concatenated in
+one base64 string.
 """
 
 import base64
@@ -36,6 +35,20 @@ from hark.text.vocabulary import SPACE, Vocabulary
 Bits = Literal[8, 16]
 LEVEL = 6
 """Of compression. The highest, 9, takes four times as long for long sentences, and saves less than 1% of a page."""
+MODULES = (
+    "dom", "colour", "pen", "picture", "route", "stage", "look", "sentence", "grid", "lines", "matrix", "why",
+    "search", "effects", "main",
+)  # fmt: skip
+"""In dependency order: each after those that it imports."""
+LARGEST = 2_800_000
+"""Vectors are added up to this page size in characters. Weights are always included: for a sentence of 128 tokens and
+the base model they take about half of it."""
+FINE = 1 << 19
+"""Maximum bytes of weights to store in 16 bits; larger ones are stored in 8."""
+INDEX = 130
+"""Maximum characters per block in the index."""
+IMPORT = re.compile(r"^import (\{[^}]*\}) from \"\./(\w+)\.js\";$", re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
 
 @dataclass
@@ -83,22 +96,6 @@ class Pack:
 def text_size(packed: int) -> int:
     """The number of base64 characters for this many bytes."""
     return -(-packed // 3) * 4
-
-
-MODULES = (
-    "dom", "colour", "pen", "picture", "route", "stage", "look", "sentence", "grid", "lines", "matrix", "why",
-    "search", "effects", "main",
-)  # fmt: skip
-"""In dependency order: each after those that it imports."""
-LARGEST = 2_800_000
-"""Vectors are added up to this page size in characters. Weights are always included: for a sentence of 128 tokens and
-the base model they take about half of it."""
-FINE = 1 << 19
-"""Maximum bytes of weights to store in 16 bits; larger ones are stored in 8."""
-INDEX = 130
-"""Maximum characters per block in the index."""
-IMPORT = re.compile(r"^import (\{[^}]*\}) from \"\./(\w+)\.js\";$", re.MULTILINE)
-EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hark.errors import UserError
 from hark.inspect.attention import Head
 from hark.inspect.recording import Recording
-from hark.inspect.words import Spelling
+from hark.inspect.words import merge_tokens
 
 PresetName = Literal["long-distance", "anaphora", "structure"]
 
@@ -104,7 +104,7 @@ def sentence_of(name: PresetName, language: str) -> str:
 def find_heads(recording: Recording, preset: Preset) -> list[PresetHead]:
     """Return the encoder head with the best score for each kind of pair; no head is used twice."""
     numbers = check(recording, preset)
-    weights_LHSS = by_word(recording.attention.encoder_LHSS, recording.source)
+    weights_LHSS = merge_tokens(recording.attention.encoder_LHSS, recording.source, recording.source)
     found: list[PresetHead] = []
     for arcs in preset.arcs:
         pairs = [(numbers[one], numbers[other]) for one, other in arcs.pairs]
@@ -124,14 +124,6 @@ def check(recording: Recording, preset: Preset) -> tuple[int, ...]:
     if [recording.source.words[number] for number in words] != preset.sentence.split():
         raise UserError("the model's tokenizer splits the preset's sentence differently; give your own sentence")
     return words
-
-
-def by_word(weights_LHSS: NDArray[np.float32], spelling: Spelling) -> NDArray[np.float64]:
-    """Weights between words: the mean over the tokens of the row word, the sum over those of the column word."""
-    member_WS = np.arange(len(spelling.words))[:, None] == np.array(spelling.word_of)
-    mean_WS = member_WS / member_WS.sum(1, keepdims=True)
-    merged: NDArray[np.float64] = mean_WS @ weights_LHSS.astype(np.float64) @ member_WS.T
-    return merged
 
 
 def score(weights_SS: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> tuple[float, float]:

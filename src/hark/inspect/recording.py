@@ -18,7 +18,7 @@ from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.request import Hypothesis
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
-from hark.inspect.attention import Attention, AttentionKind, observe
+from hark.inspect.attention import Attention, AttentionKind, observe, wrap_patterns
 from hark.inspect.beam import PLACES, RecordedSearch, SearchRecorder
 from hark.inspect.beginning import first_sentence
 from hark.inspect.words import Spelling
@@ -161,12 +161,7 @@ def capture(
     captured: dict[AttentionKind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
 
     def wrap(layout: Layout) -> Layout:
-        return replace(
-            layout,
-            encoder=CapturedPattern(layout.encoder, captured["encoder"].append),
-            decoder=CapturedPattern(layout.decoder, captured["decoder"].append),
-            cross=CapturedPattern(layout.cross, captured["cross"].append),
-        )
+        return wrap_patterns(layout, lambda kind, pattern: CapturedPattern(pattern, captured[kind].append))
 
     attention = observe(model, source, target, wrap)
     return attention, {

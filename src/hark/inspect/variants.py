@@ -5,20 +5,17 @@ Every change is a row of the batch. A head's output enters the rest of the model
 their positions: this is the same as masking their keys in the encoder's self-attention and in cross-attention, since
 their own outputs are then never read. Deleting the word from the text would also shift all words after it.
 
-Translates a sentence with several changed models in one batch: as fast as one model, because they share their steps.
+Changed models also translate in one batch, as fast as one model, because they share their steps: the memory, which
+each search has of its own anyway, is that of the change, and the output of a removed decoder head is set to zero in the
+rows of its search, through the hooks of `Watch`.
 
-Hiding a word or removing an encoder head changes only the memory, which each search has of its own anyway. The output
-of a removed decoder head is set to zero in the rows of its search, through the hooks of `Watch`.
-
-Removes heads from a model, to measure what they contribute.
-
-The result is an ordinary `Transformer` that shares all unchanged weights with the original, so that scoring, search and
-observation work on it unchanged. See `variants` for many changes at once, for one sentence.
+`without_heads` removes heads for a whole corpus: an ordinary `Transformer` that shares all unchanged weights with the
+original, so that scoring, search and observation work on it.
 """
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import torch
@@ -29,7 +26,7 @@ from hark.engine.request import Hypothesis, Request
 from hark.engine.torch import TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
-from hark.inspect.attention import AttentionKind, Head, rectangle
+from hark.inspect.attention import AttentionKind, Head, count_layers, rectangle, wrap_patterns
 from hark.inspect.beam import PLACES
 from hark.inspect.recording import Recording
 from hark.model import Layout, Transformer, padded_layout
@@ -63,22 +60,12 @@ class Gated(Pattern):
 
 def open_gates(config: ModelConfig, *axes: int) -> dict[AttentionKind, Tensor]:
     """Gates of one for all heads, (L, ..., H)."""
-    layers: dict[AttentionKind, int] = {
-        "encoder": config.n_encoder_layers,
-        "decoder": config.n_decoder_layers,
-        "cross": config.n_decoder_layers,
-    }
-    return {kind: torch.ones(count, *axes, config.n_heads) for kind, count in layers.items()}
+    return {kind: torch.ones(count, *axes, config.n_heads) for kind, count in count_layers(config).items()}
 
 
 def gated(layout: Layout, gates: dict[AttentionKind, Tensor]) -> Layout:
     """Return the layout with gates on the heads of all layers: (L, H), or (L, B, 1, H)."""
-    return replace(
-        layout,
-        encoder=Gated(layout.encoder, iter(gates["encoder"])),
-        decoder=Gated(layout.decoder, iter(gates["decoder"])),
-        cross=Gated(layout.cross, iter(gates["cross"])),
-    )
+    return wrap_patterns(layout, lambda kind, pattern: Gated(pattern, iter(gates[kind])))
 
 
 class Variants:

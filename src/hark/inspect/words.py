@@ -4,6 +4,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hark.text.vocabulary import SPACE, Vocabulary
 
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
@@ -55,6 +58,13 @@ class Spelling:
         """The indices of the words that are not special tokens."""
         special = {word for word, mark in zip(self.word_of, self.marks, strict=True) if mark}
         return tuple(word for word in range(len(self.words)) if word not in special)
+
+
+def merge_tokens(weights_TS: NDArray[np.float32], target: Spelling, source: Spelling) -> NDArray[np.float64]:
+    """Weights between words: the mean over the tokens of the row's word, the sum over those of the column's."""
+    rows, columns = (np.arange(len(each.words))[:, None] == np.array(each.word_of) for each in (target, source))
+    merged: NDArray[np.float64] = rows / rows.sum(1, keepdims=True) @ weights_TS.astype(np.float64) @ columns.T
+    return merged
 
 
 def mark_of(token: int, vocabulary: Vocabulary) -> str:

@@ -2,16 +2,14 @@
 
 Averaging and the length penalty need no training of their own: they change how the base run is decoded.
 
-Models without a part of the paper's: no scaling of attention, no residual connections, no layer norm.
-
-Nobody should train such a model except to see what the part is worth. So they are not settings: a model is built as
-usual, and the modules concerned are replaced. Weights keep their names and shapes, so training, checkpoints, averaging
-and the engine work unchanged. A bundle of such a model would be wrong everywhere else; experiments do not keep them.
+A model without scaling, residual connections or layer norm is built as usual, and the modules concerned are replaced:
+nobody should train one except to see what the part is worth, so it is not a setting. Weights keep their names and
+shapes, so training, checkpoints, averaging and the engine work unchanged.
 """
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor, nn
@@ -29,18 +27,10 @@ from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import training_cost
 from hark.reproduce.published import differences, millions, number, perplexity, signed, table
 from hark.reproduce.scales import Scale
-from hark.reproduce.trial import (
-    Advance,
-    Trial,
-    load_model,
-    mean_bleu,
-    measure_bleu,
-    measure_perplexity,
-    read_cost,
-    train_trial,
-)
+from hark.reproduce.translating import run_translation
+from hark.reproduce.trial import Advance, Trial, load_model, mean_bleu, measure_bleu, measure_perplexity
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
-from hark.train.bad_steps import DivergedError
+from hark.rundir import RunDir
 from hark.train.start import Build
 
 
@@ -101,7 +91,6 @@ def replace_modules(model: Transformer, kind: type[nn.Module], other: type[nn.Mo
     return model
 
 
-TRAINING = 0.85
 LAST, SHORT = "last", "alpha0"
 """Decoded from the base run: its last weights, and no length penalty."""
 
@@ -148,27 +137,19 @@ def parts(scale: Scale, steps: int | None) -> list[TargetPart]:
 
 def ablation_part(ablation: Ablation, config: Config) -> TargetPart:
     def measure(work: Work, advance: Advance) -> Row:
-        trial = Trial.of(config, work.dataset, work.device, ablation.build)
-        try:
-            run = train_trial(trial, work.run_folder(ablation.name), lambda share: advance(TRAINING * share))
-        except DivergedError as error:
-            return {"failed": str(error), "steps": config.train.steps}
-        sentences = work.scale.sentences
-        model = load_model(trial, run, config.train.average_last)
-        sets = measure_bleu(trial, model, "dev", config.decode, sentences, lambda x: advance(TRAINING + 0.05 * x))
-        row: Row = {
-            **asdict(read_cost(run)),
-            "perplexity": measure_perplexity(trial, model),
-            "bleu": mean_bleu(sets),
-            "sets": [asdict(each) for each in sets],
-        }
-        if ablation.name == "base":
-            short = measure_bleu(trial, model, "dev", replace(config.decode, alpha=0.0), sentences)
-            last = load_model(trial, run, average=1)
+        def decode_otherwise(trial: Trial, run: RunDir, row: Row) -> Row:
+            if ablation.name != "base":
+                return {}
+            sentences = work.scale.sentences
+            average, last = (load_model(trial, run, number) for number in (config.train.average_last, 1))
+            short = measure_bleu(trial, average, "dev", replace(config.decode, alpha=0.0), sentences)
             newest = measure_bleu(trial, last, "dev", config.decode, sentences)
-            row[SHORT] = {"perplexity": row["perplexity"], "bleu": mean_bleu(short)}
-            row[LAST] = {"perplexity": measure_perplexity(trial, last), "bleu": mean_bleu(newest)}
-        return row
+            return {
+                SHORT: {"perplexity": row["perplexity"], "bleu": mean_bleu(short)},
+                LAST: {"perplexity": measure_perplexity(trial, last), "bleu": mean_bleu(newest)},
+            }
+
+        return run_translation(config, ablation.name, work, advance, build=ablation.build, more=decode_otherwise)
 
     # The build is not part of the settings, so it is named.
     settings = f"{ablation.build.__name__}\n{configfile.dump(config)}"

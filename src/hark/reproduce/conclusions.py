@@ -4,7 +4,7 @@ A difference counts only if it exceeds the difference between two seeds of the b
 of noise, so a verdict is "within the noise" rather than "holds" whenever it is close.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,11 +56,16 @@ class Comparison:
         return f"perplexity {a:.2f} against {c:.2f}, BLEU {b:.1f} against {d:.1f}"
 
 
+Check = Callable[[Comparison], tuple[Verdict, str]]
+BEST_HEADS = "best heads"
+"""Instead of the name of a row: what `best_heads` chooses."""
+
+
 def draw_conclusions(rows: Rows, second: Row) -> list[Conclusion]:
     """All conclusions. One whose rows did not finish training is reported as not measured."""
     comparison = Comparison(rows, second)
     found = []
-    for claim, check in CHECKS:
+    for claim, check in CHECKS.items():
         try:
             found.append(Conclusion(claim, *check(comparison)))
         except KeyError:  # a row diverged and has no scores
@@ -73,18 +78,14 @@ def best_heads(c: Comparison) -> str:
     return max(("A-4", "base", "A-16"), key=lambda name: c.rows[name]["bleu"])
 
 
-def check_single_head(c: Comparison) -> tuple[Verdict, str]:
-    best = best_heads(c)
-    return c.verdict(best, "A-1", "bleu"), f"Best number of heads against one: {c.both(best, 'A-1')}."
+def compare(about: str, one: str, other: str, measure: str) -> Check:
+    """Check that row `one` is better than `other`."""
 
+    def check(c: Comparison) -> tuple[Verdict, str]:
+        better = best_heads(c) if one == BEST_HEADS else one
+        return c.verdict(better, other, measure), f"{about}: {c.both(better, other)}."
 
-def check_many_heads(c: Comparison) -> tuple[Verdict, str]:
-    best = best_heads(c)
-    return c.verdict(best, "A-32", "bleu"), f"Best number of heads against 32: {c.both(best, 'A-32')}."
-
-
-def check_key_size(c: Comparison) -> tuple[Verdict, str]:
-    return c.verdict("base", "B-16", "perplexity"), f"d_k of 64 against 16: {c.both('base', 'B-16')}."
+    return check
 
 
 def check_size(c: Comparison) -> tuple[Verdict, str]:
@@ -99,22 +100,6 @@ def check_size(c: Comparison) -> tuple[Verdict, str]:
     )
 
 
-def check_big(c: Comparison) -> tuple[Verdict, str]:
-    return c.verdict("big", "base", "perplexity"), f"Big against base: {c.both('big', 'base')}."
-
-
-def check_dropout(c: Comparison) -> tuple[Verdict, str]:
-    return c.verdict("base", "D-drop0", "perplexity"), f"Dropout 0.1 against none: {c.both('base', 'D-drop0')}."
-
-
-def check_smoothing_perplexity(c: Comparison) -> tuple[Verdict, str]:
-    return c.verdict("D-ls0", "base", "perplexity"), f"No label smoothing against 0.1: {c.both('D-ls0', 'base')}."
-
-
-def check_smoothing_bleu(c: Comparison) -> tuple[Verdict, str]:
-    return c.verdict("base", "D-ls0", "bleu"), f"Label smoothing 0.1 against none: {c.both('base', 'D-ls0')}."
-
-
 def check_positions(c: Comparison) -> tuple[Verdict, str]:
     """Nearly identical: within twice the noise, or within 0.3 BLEU and 2% of the perplexity."""
     bleu, perplexity = abs(c.better("base", "E", "bleu")), abs(c.better("base", "E", "perplexity"))
@@ -124,14 +109,18 @@ def check_positions(c: Comparison) -> tuple[Verdict, str]:
     return "holds" if alike else "does not hold", f"Sinusoids against learned positions: {c.both('base', 'E')}."
 
 
-CHECKS: tuple[tuple[str, Callable[[Comparison], tuple[Verdict, str]]], ...] = (
-    ("(A) A single head is worse than the best number of heads", check_single_head),
-    ("(A) Quality drops with too many heads", check_many_heads),
-    ("(B) A smaller key size d_k hurts quality", check_key_size),
-    ("(C) Bigger models are better", check_size),
-    ("(C) The big model is better than the base model", check_big),
-    ("(D) Dropout is very helpful against over-fitting", check_dropout),
-    ("(D) Label smoothing hurts perplexity", check_smoothing_perplexity),
-    ("(D) Label smoothing improves BLEU", check_smoothing_bleu),
-    ("(E) Learned positions give nearly identical results to sinusoids", check_positions),
-)
+CHECKS: Mapping[str, Check] = {
+    "(A) A single head is worse than the best number of heads": compare(
+        "Best number of heads against one", BEST_HEADS, "A-1", "bleu"
+    ),
+    "(A) Quality drops with too many heads": compare("Best number of heads against 32", BEST_HEADS, "A-32", "bleu"),
+    "(B) A smaller key size d_k hurts quality": compare("d_k of 64 against 16", "base", "B-16", "perplexity"),
+    "(C) Bigger models are better": check_size,
+    "(C) The big model is better than the base model": compare("Big against base", "big", "base", "perplexity"),
+    "(D) Dropout is very helpful against over-fitting": compare(
+        "Dropout 0.1 against none", "base", "D-drop0", "perplexity"
+    ),
+    "(D) Label smoothing hurts perplexity": compare("No label smoothing against 0.1", "D-ls0", "base", "perplexity"),
+    "(D) Label smoothing improves BLEU": compare("Label smoothing 0.1 against none", "base", "D-ls0", "bleu"),
+    "(E) Learned positions give nearly identical results to sinusoids": check_positions,
+}

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hark import configfile
 from hark.config import Config, CorpusConfig
@@ -47,12 +48,12 @@ def open_text(scale: Scale, data: Path | None, output: Path, progress: Progress 
 
 
 def sample_config() -> Config:
-    (train,), (dev,), (test,) = (
-        (CorpusConfig(*sides, name=f"tatoeba-sample-{use}" if use != "train" else "tatoeba-sample"),)
+    corpora: dict[str, Any] = {
+        use: (CorpusConfig(*sides, name="tatoeba-sample" if use == "train" else f"tatoeba-sample-{use}"),)
         for use, sides in paths().items()
-    )
+    }
     config = Config()
-    return replace(config, data=replace(config.data, train=(train,), dev=(dev,), test=(test,)))
+    return replace(config, data=replace(config.data, **corpora))
 
 
 def recipe_config(folder: Path) -> Config:

@@ -1,14 +1,12 @@
-"""Estimates of how long an experiment takes, before it starts.
-
-Counts the floating-point operations of the model from its settings and the lengths of sentences.
+"""Estimates how long an experiment takes, from the operations of its model and the speed of the machine.
 
 Only matrix products count, a multiplication and an addition each: 2 m n k for a product of m x k and k x n. Attention
 counts every query with every key, masked or not. Torch's own counter follows the same rules, and a test compares them.
 """
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import torch
@@ -45,7 +43,7 @@ class Lengths:
         return cls.of(np.full(pairs, source), np.full(pairs, target))
 
     def times(self, factor: float) -> "Lengths":
-        return Lengths(*(factor * getattr(self, each.name) for each in fields(self)))
+        return Lengths(*(factor * value for value in astuple(self)))
 
 
 def forward_flops(config: ModelConfig, lengths: Lengths) -> float:
@@ -71,17 +69,11 @@ def training_flops(config: ModelConfig, lengths: Lengths) -> float:
 
 def text_lengths(dataset: Dataset, max_length: int) -> Lengths:
     """The lengths of the training text, as the model reads it."""
-    return sum_lengths(
-        Lengths.of(s[fits], t[fits])
-        for corpus in dataset.train
-        for s, t in [(corpus.variants[0].source_lengths + 1, corpus.variants[0].target_lengths + 1)]
-        for fits in [np.maximum(s, t) <= max_length]
-    )
-
-
-def sum_lengths(parts: Iterable[Lengths]) -> Lengths:
-    columns = zip(*([getattr(each, name.name) for name in fields(Lengths)] for each in parts), strict=True)
-    return Lengths(*map(sum, columns))
+    texts = [corpus.variants[0] for corpus in dataset.train]
+    s = np.concatenate([text.source_lengths for text in texts]) + 1
+    t = np.concatenate([text.target_lengths for text in texts]) + 1
+    fits = np.maximum(s, t) <= max_length
+    return Lengths.of(s[fits], t[fits])
 
 
 def run_flops(config: ModelConfig, text: Lengths, target_tokens: float) -> float:
@@ -104,12 +96,7 @@ class Cost:
     """Of work that is not training."""
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(
-            self.fast_flops + other.fast_flops,
-            self.slow_flops + other.slow_flops,
-            self.runs + other.runs,
-            self.seconds + other.seconds,
-        )
+        return Cost(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from hark.config import Config, ModelConfig
-from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, by_word, find_heads, sentence_of
+from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
 from hark.inspect.recording import record
+from hark.inspect.words import merge_tokens
 from hark.model.positions import sinusoids
 from hark.models import named_folder
 from hark.pages.attention import HeadView, draw_heads
@@ -84,7 +85,7 @@ def measure_attention(name: PresetName, _work: Work, _advance: Advance) -> Row:
     loaded, preset = installed_model(), PRESETS[name]
     recording = record(loaded, sentence_of(name, LANGUAGE), beam=1)
     heads = find_heads(recording, preset)
-    weights_LHSS = by_word(recording.attention.encoder_LHSS, recording.source)
+    weights_LHSS = merge_tokens(recording.attention.encoder_LHSS, recording.source, recording.source)
     words = list(recording.source.text_words)
     return {
         "model": recording.model,

@@ -1,7 +1,4 @@
-"""Measurements of a layer: time, memory, operations, the depth of its graph, and how far information travels.
-
-How measurements grow with a size: exponents fitted on logarithmic axes, and the law that fits best.
-"""
+"""Measurements of a layer (time, memory, operations, depth, path lengths), and how they grow with a size."""
 
 import math
 import time

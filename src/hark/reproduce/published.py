@@ -1,15 +1,10 @@
-"""The figures of the paper's tables, as published (Vaswani et al., 2017, version 7 on arXiv).
-
-Markdown tables and number formats of the reports.
-"""
+"""The paper's tables as published (Vaswani et al., 2017, version 7 on arXiv), and how our reports write figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hark.config import Config
-
-Cell = str | int | float | None
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

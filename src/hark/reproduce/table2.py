@@ -1,7 +1,8 @@
 """Table 2: BLEU and training cost of the base and the big model, beside the paper's and its rivals' published rows."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from hark import configfile
@@ -12,13 +13,13 @@ from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import run_flops, text_lengths, training_cost
 from hark.reproduce.published import BASE, BIG, TABLE_2, PublishedSystem, differences, millions, number, power, table
 from hark.reproduce.scales import SHORT_DROPOUT, Scale
-from hark.reproduce.trial import Advance, Trial, load_model, measure_bleu, measure_perplexity, read_cost, train_trial
+from hark.reproduce.translating import run_translation
+from hark.reproduce.trial import Trial
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
-from hark.train.bad_steps import DivergedError
+from hark.rundir import RunDir
 
 MODELS: Mapping[str, PublishedSystem] = {"base": BASE, "big": BIG}
 NEWS = "newstest2014"
-TRAINING = 0.95
 
 
 def model_config(name: str, scale: Scale, steps: int | None) -> Config:
@@ -33,26 +34,12 @@ def parts(scale: Scale, steps: int | None) -> list[TargetPart]:
 
 
 def model_part(name: str, config: Config) -> TargetPart:
-    def measure(work: Work, advance: Advance) -> Row:
-        trial = Trial.of(config, work.dataset, work.device)
-        try:
-            run = train_trial(trial, work.run_folder(name), lambda share: advance(TRAINING * share))
-        except DivergedError as error:
-            return {"failed": str(error), "steps": config.train.steps}
-        cost = read_cost(run)
-        model = load_model(trial, run, config.train.average_last)
-        sets = measure_bleu(
-            trial, model, "test", config.decode, work.scale.sentences, lambda x: advance(TRAINING + (1 - TRAINING) * x)
-        )
-        text = text_lengths(work.dataset, config.batches.max_length)
-        return {
-            **asdict(cost),
-            "averaged": config.train.average_last,
-            "flops": run_flops(trial.config.model, text, cost.target_tokens),
-            "perplexity": measure_perplexity(trial, model),
-            "sets": [asdict(each) for each in sets],
-        }
+    def count_operations(trial: Trial, _run: RunDir, row: Row) -> Row:
+        text = text_lengths(trial.dataset, config.batches.max_length)
+        flops = run_flops(trial.config.model, text, row["target_tokens"])
+        return {"averaged": config.train.average_last, "flops": flops}
 
+    measure = partial(run_translation, config, name, role="test", more=count_operations)
     return TargetPart(name, f"Transformer ({name})", training_cost(config), configfile.dump(config), measure)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 
 from hark import configfile
 from hark.config import Config
@@ -11,22 +12,10 @@ from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import training_cost
 from hark.reproduce.published import TABLE_3, Variation, differences, millions, number, perplexity, table
 from hark.reproduce.scales import PAPER_WARMUP, SHORT_DROPOUT, Scale, warmup_for
-from hark.reproduce.trial import (
-    Advance,
-    Trial,
-    load_model,
-    mean_bleu,
-    measure_bleu,
-    measure_perplexity,
-    read_cost,
-    train_trial,
-)
+from hark.reproduce.translating import run_translation
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
-from hark.train.bad_steps import DivergedError
 
 SECOND_SEED = "base-seed2"
-TRAINING = 0.9
-"""Share of a part's progress bar for training; the rest is for translating the dev set."""
 
 
 def variation_config(variation: Variation, scale: Scale, steps: int | None, seed: int = 1) -> Config:
@@ -57,24 +46,9 @@ def title_of(variation: Variation) -> str:
 
 
 def variation_part(name: str, title: str, config: Config) -> TargetPart:
-    def measure(work: Work, advance: Advance) -> Row:
-        trial = Trial.of(config, work.dataset, work.device)
-        try:
-            run = train_trial(trial, work.run_folder(name), lambda share: advance(TRAINING * share))
-        except DivergedError as error:
-            return {"failed": str(error), "steps": config.train.steps}
-        model = load_model(trial, run, average=1)
-        sets = measure_bleu(
-            trial, model, "dev", config.decode, work.scale.sentences, lambda x: advance(TRAINING + (1 - TRAINING) * x)
-        )
-        return {
-            **asdict(read_cost(run)),
-            "perplexity": measure_perplexity(trial, model),
-            "bleu": mean_bleu(sets),
-            "sets": [asdict(each) for each in sets],
-        }
-
-    return TargetPart(name, title, training_cost(config), configfile.dump(config), measure)
+    return TargetPart(
+        name, title, training_cost(config), configfile.dump(config), partial(run_translation, config, name)
+    )
 
 
 def report(work: Work, rows: Rows) -> Report:

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from hark.engine.torch import TorchEngine
-from hark.inspect.attention import Head
+from hark.inspect.attention import Head, every_head
 from hark.inspect.heads.corpus import HeadExample, encode
-from hark.inspect.heads.importance import POINTS, effect, every_head, losses, measure_effects, points_of, prune
+from hark.inspect.heads.importance import POINTS, effect, losses, measure_effects, points_of, prune
 from hark.inspect.variants import attention_of, without_heads
 from hark.model import Transformer
 from hark.text.tokenizer import BOS, EOS, SPECIAL
@@ -48,7 +48,7 @@ def test_effects_are_of_removing_one_head_each() -> None:
     calls = []
     nll, effects = measure_effects(model, pairs, lambda: calls.append(0))
     tokens = sum(len(each.expected) for each in pairs)
-    assert list(effects) == every_head(model)
+    assert list(effects) == every_head(model.config)
     assert len(calls) == len(effects) == 2 * 4 * 3
     assert nll == pytest.approx(losses(model, pairs).sum() / tokens)
     assert effects[idle].nll == pytest.approx(0, abs=1e-7)
@@ -90,7 +90,7 @@ def test_the_curve_starts_with_the_whole_model_and_ends_without_heads() -> None:
     assert points[3].nll == pytest.approx(
         losses(without_heads(model, order[:3]), pairs).sum() / sum(len(each.expected) for each in pairs)
     )
-    for head in every_head(model):
+    for head in every_head(model.config):
         columns = slice(head.number * 8, (head.number + 1) * 8)
         assert not attention_of(seen[-1], head).w_o.weight[:, columns].any()
 

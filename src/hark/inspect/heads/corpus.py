@@ -1,7 +1,4 @@
-"""Encodes sentence pairs for the analysis of a model's heads.
-
-Maps tokens to the words of a gold alignment, even if they split spaces and punctuation differently.
-"""
+"""Encodes sentence pairs, and maps their tokens to the words of a gold alignment, even if split differently."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

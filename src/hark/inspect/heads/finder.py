@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from hark.engine.alignment_heads import Step
-from hark.inspect.attention import KINDS, Attention, Head, observe_many
+from hark.inspect.attention import KINDS, Attention, Head, every_head, observe_many
 from hark.inspect.heads.alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
 from hark.inspect.heads.corpus import HeadCorpus, HeadExample, WordMatcher
 from hark.inspect.heads.gold import Gold
-from hark.inspect.heads.importance import HeadEffect, Point, Scorer, every_head, measure_effects, points_of, prune
+from hark.inspect.heads.importance import HeadEffect, Point, Scorer, measure_effects, points_of, prune
 from hark.inspect.heads.measures import HeadMeasure, HeadTally, marks_of
 from hark.inspect.heads.roles import NamedRole, name
 from hark.model import Transformer
@@ -141,7 +141,7 @@ class Finder:
     def weigh(
         self, examples: Sequence[HeadExample], with_curve: bool, score: Scorer | None
     ) -> tuple[dict[Head, HeadEffect], Importance]:
-        heads = len(every_head(self.model))
+        heads = len(every_head(self.model.config))
         with self.progress("removing each head", heads) as advance:
             nll, effects = measure_effects(self.model, examples, advance)
         curve: list[Point] = []

@@ -1,9 +1,7 @@
 """Importance of heads: how much the loss rises without each head, and without more and more of them.
 
 The loss is in nats per target token of reference translations, EOS included. Heads are removed by setting their outputs
-to zero; the model is not retrained.
-
-BLEU of a model on a few sentences, for curves: raw search output, without retries or repairs.
+to zero; the model is not retrained. BLEU is that of raw search output, without retries or repairs.
 """
 
 import math
@@ -19,7 +17,7 @@ from hark.config import DecodeConfig
 from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
-from hark.inspect.attention import Head, batches, rectangle
+from hark.inspect.attention import Head, batches, every_head, rectangle
 from hark.inspect.heads.corpus import HeadExample
 from hark.inspect.variants import without_heads
 from hark.model import Transformer, padded_layout
@@ -70,15 +68,6 @@ def losses(model: Transformer, examples: Sequence[HeadExample]) -> NDArray[np.fl
     return found
 
 
-def every_head(model: Transformer) -> list[Head]:
-    config = model.config
-    return [
-        *(Head("encoder", layer, n) for layer in range(config.n_encoder_layers) for n in range(config.n_heads)),
-        *(Head("decoder", layer, n) for layer in range(config.n_decoder_layers) for n in range(config.n_heads)),
-        *(Head("cross", layer, n) for layer in range(config.n_decoder_layers) for n in range(config.n_heads)),
-    ]
-
-
 def measure_effects(
     model: Transformer, examples: Sequence[HeadExample], advance: Callable[[], None] = lambda: None
 ) -> tuple[float, dict[Head, HeadEffect]]:
@@ -86,7 +75,7 @@ def measure_effects(
     tokens = np.array([len(each.expected) for each in examples], float)
     whole = losses(model, examples)
     found = {}
-    for head in every_head(model):
+    for head in every_head(model.config):
         found[head] = effect(losses(without_heads(model, [head]), examples) - whole, tokens)
         advance()
     return float(whole.sum() / tokens.sum()), found

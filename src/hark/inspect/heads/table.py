@@ -1,7 +1,4 @@
-"""Prints the report on a model's heads as a table for the terminal.
-
-Stores the best alignment heads in a model's facts, for `hark translate --align`.
-"""
+"""The report on a model's heads as a table for the terminal, and the best alignment heads as facts of the model."""
 
 from collections.abc import Iterator
 from dataclasses import replace
