@@ -92,9 +92,10 @@ def test_symbols_of_address():
     assert formal.encode_one("<formal> you see")[0] == symbols["formal"]  # as in training text
     assert formal.source_ids("you see", address="informal") == [symbols["informal"], *formal.source_ids("you see")]
     assert formal.is_special(symbols["formal"])
-    for text in ("<formal> you", "<informal>you <formal>", "the <for\u00admal>", "<formal>"):
+    assert set(formal.markers) == {"<formal>", "<informal>", "<bt>"}
+    for text in ("<formal> you", "<informal>you <formal>", "the <for\u00admal>", "<formal>", "press <bt> twice"):
         ids = formal.encode_literal(text)
-        assert not {*symbols.values()} & {*ids}
+        assert not {*formal.markers.values()} & {*ids}
         assert formal.decode_one(ids) == normalise(text)
     assert formal.encode_literal("the <house>") == formal.encode_one("the <house>")
 

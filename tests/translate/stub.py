@@ -35,7 +35,7 @@ def formal_tokenizer() -> Tokenizer:
     """The same with the symbols of formal and informal address."""
     from tools.grow_model import add_symbols
 
-    return Tokenizer(add_symbols(tokenizer().model, ["formal", "informal"]))
+    return Tokenizer(add_symbols(tokenizer().model, ["formal", "informal", "bt"]))
 
 
 Reply = Callable[[str, Request], str | Sequence[str] | Hypothesis]

@@ -8,7 +8,7 @@ for its position.
 
 import random
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha512
 from itertools import chain, count, pairwise
 
@@ -31,11 +31,11 @@ class Segmenter:
     def __init__(self, vocabulary: Vocabulary, dropout: float = 0.0, seed: int = 0) -> None:
         self.vocabulary, self.dropout, self.seed = vocabulary, 0.0, seed
         self._ids: dict[str, int] = {}
-        self._symbols = {f"<{form}>": symbol for form, symbol in vocabulary.address_symbols.items()}
+        self._markers: Mapping[str, int] = {}
         self._first_byte = 0
         if dropout and isinstance(vocabulary, Tokenizer) and not vocabulary.symbols:  # symbols are never split
             # Merges are learnt in id order, so the id of a piece is also the rank of the merge that creates it.
-            learnt = vocabulary.learnt
+            learnt, self._markers = vocabulary.learnt, vocabulary.markers
             self._ids = dict(zip(vocabulary.pieces(learnt), learnt, strict=True))
             self.dropout, self._first_byte = dropout, vocabulary.first_byte
         self._choices = SegmentationCache(self._segment)
@@ -52,8 +52,8 @@ class Segmenter:
     def _segment(self, word_and_choice: tuple[str, int]) -> tuple[int, ...]:
         """Return one of the segmentations of a word, with merges dropped."""
         word, choice = word_and_choice
-        if (symbol := self._symbols.get(word)) is not None:
-            return (symbol,)
+        if (marker := self._markers.get(word)) is not None:
+            return (marker,)
         drops = self._draw(f"{self.seed} {choice} {word}")
         marked = SPACE + word
         parts = (marked[start : start + MAX_WORD_CHARS] for start in range(0, len(marked), MAX_WORD_CHARS))

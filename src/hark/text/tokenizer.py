@@ -25,6 +25,8 @@ from hark.text.vocabulary import SPACE, UNTAGGED, SegmentationCache, SpecialIds,
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = SpecialIds(pad=PAD, unknown=UNK, start=BOS, end=EOS)
 BYTES = 256
+MAX_MARKERS = 16
+"""Learnt pieces, from the last, that markers may have replaced."""
 CHARACTER_COVERAGE = 0.9999
 """Share of the characters in the text that get their own piece; the rest are encoded as bytes, so none is lost."""
 MAX_ONE_BY_ONE = 32
@@ -105,11 +107,19 @@ class Tokenizer(Vocabulary):
         return {} if UNK in found.values() else found
 
     def is_special(self, token: int) -> bool:
-        return token < self.n_special or token in self._address_ids
+        return token < self.n_special or token in self._marker_ids
 
     @cached_property
-    def _address_ids(self) -> frozenset[int]:
-        return frozenset(self.address_symbols.values())
+    def markers(self) -> Mapping[str, int]:
+        """Words that replace the last learnt pieces, such as `<formal>` or `<bt>`. Training text may begin with one; in
+        the text of users they are ordinary text."""
+        last = self.learnt[-MAX_MARKERS:]
+        found = zip(self.pieces(last), last, strict=True)
+        return {piece[1:]: token for piece, token in found if re.fullmatch(f"{SPACE}<[a-z]+>", piece)}
+
+    @cached_property
+    def _marker_ids(self) -> frozenset[int]:
+        return frozenset(self.markers.values())
 
     def byte_of(self, token: int) -> int | None:
         byte = token - self.first_byte
@@ -138,9 +148,9 @@ class Tokenizer(Vocabulary):
 
     def encode_literal(self, text: str) -> list[int]:
         ids = self.encode_one(text)
-        if self._address_ids.isdisjoint(ids):
+        if self._marker_ids.isdisjoint(ids):
             return ids
-        return [each for i in ids for each in (self._spell(i) if i in self._address_ids else [i])]
+        return [each for i in ids for each in (self._spell(i) if i in self._marker_ids else [i])]
 
     def _spell(self, symbol: int) -> list[int]:
         """The text of a symbol in other tokens: as it is encoded within a word, or else as bytes."""
