@@ -9,7 +9,7 @@ Beside the corpora as they are, there are: lines of two languages that share the
 sentences that follow one another, as one line (`-texts`); and lines whose translation addresses somebody formally or
 informally, with `<formal>` or `<informal>` before the source (`address`): symbols that tools/grow_model.py adds. A few
 lines that address nobody have them too (`neutral`), since a translator cannot know. What tools/back_translate.py made
-has `<bt>` before its source; a quarter of the text of programs is seen with `<software>` there.
+has `<bt>` before its source.
 """
 
 import argparse
@@ -39,8 +39,6 @@ TATOEBA = {"en-de": 2, "en-fr": 2, "en-it": 4, "en-pt": 1.5, "de-fr": 1, "de-es"
 TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 4, 3, 0.7, 4, 0.5, 1
 JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household",
             "prose", "manuals", "docs", "descriptions", "strings", "catalogues")  # fmt: skip
-SOFTWARE, TAGGED = ("strings", "docs", "descriptions", "manuals", "catalogues"), 0.25
-"""Text of programs, and how much of it has a symbol that says so."""
 IN_ORDER = ("news", "talk", "letters", "events", "prose", "books")
 """Corpora whose lines follow one another as in their documents."""
 ADDRESSED = ("talk", "letters", "events", "news", "prose", "books")
@@ -150,22 +148,12 @@ class PairText:
         addressed: list[Pair] = []
         for name, weight in WEIGHTS.items():
             pairs = self.read(name)
-            if name in SOFTWARE:
-                self.add_software(name, pairs, weight, draw)
-                continue
             self.add(name, pairs, weight)
             if name in IN_ORDER:
                 self.add(f"{name}-texts", join_lines(pairs, draw, 10_000, 600), 1)
             if name in ADDRESSED:
                 addressed += pairs
         return addressed
-
-    def add_software(self, name: str, pairs: Sequence[Pair], weight: float, draw: random.Random) -> None:
-        self.add(name, pairs, round(weight * (1 - TAGGED), 3))
-        for languages, order in ((self.pair, 1), (self.pair[::-1], -1)):
-            drawn = [pair[::order] for pair in draw.sample(pairs, round(len(pairs) * TAGGED))]
-            tagged = [(f"<software> {source}", target) for source, target in drawn]
-            self.add(f"{name}-tagged", tagged, weight, languages)
 
     def add_joined(self, draw: random.Random) -> list[Pair]:
         found: dict[Pair, None] = {}

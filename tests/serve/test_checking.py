@@ -2,6 +2,7 @@
 
 from hark.serve.bodies import Refusal
 from hark.serve.service import Job
+from hark.translate.second_look import NLL
 from tests.loops import run
 from tests.serve.stubs import using
 from tests.translate.stub import Stub, hypothesis
@@ -13,10 +14,10 @@ JOB = Job((TEXT, "The cat sees a small house."), "en", "de")
 def flags(load_reverse: bool, break_reverse: bool = False) -> list[tuple[str, ...]]:
     """The warnings of the two texts of the job; the reverse model is surprised by one of them."""
 
-    def nll(pairs: list[tuple[str, str]], **_: object) -> list[float | None]:
+    def nll(pairs: list[tuple[str, str]], **_: object) -> list[NLL]:
         if break_reverse:
             raise Refusal(500, "broken")
-        return [9.0 if source == TEXT else 0.1 for _, source in pairs]
+        return [NLL(3.0, 9.0) if source == TEXT else NLL(0.1, 1.0) for _, source in pairs]
 
     async def main() -> list[tuple[str, ...]]:
         engine = Stub(lambda text, request: hypothesis(text, request, score=-3.0))

@@ -19,6 +19,7 @@ from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Shelf
 from hark.text.identification import Ranking
 from hark.translate.load import Loaded
+from hark.translate.second_look import NLL
 from hark.translate.translation import Sentence
 from tests.loops import run
 from tests.serve.stubs import Gate, installed, loaded, on_loop, service, shout, using
@@ -321,7 +322,7 @@ async def test_short_words_are_tried_by_both_models() -> None:
 
     def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
         each = loaded(Stub(shout), *model.pairs[0])
-        each.nll = lambda *_, **__: [doubts[model.name]]  # type: ignore[method-assign]
+        each.nll = lambda *_, **__: [(doubt := doubts[model.name]) and NLL(doubt, doubt)]  # type: ignore[method-assign]
         return RunningModel(model.name, each, preparing)
 
     each = Service(ServeSettings(), Shelf([installed("en-de"), installed("fr-de")], None, opener))
@@ -362,7 +363,7 @@ async def test_no_request_hangs_while_models_are_evicted(monkeypatch: pytest.Mon
 
     def equally_doubtful(engine: Engine, *languages: str) -> Loaded:
         each = loaded(engine, *languages)
-        each.nll = lambda pairs, **_: [1.0] * len(pairs)  # type: ignore[method-assign]
+        each.nll = lambda pairs, **_: [NLL(1.0, 1.0)] * len(pairs)  # type: ignore[method-assign]
         return each
 
     monkeypatch.setattr("hark.translate.source_language.rank", undecided)

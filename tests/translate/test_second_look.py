@@ -11,7 +11,7 @@ import hark
 from hark.bundle import Bundle, write_facts
 from hark.models import find_pair, shipped_folder
 from hark.text.segments import TextLayout
-from hark.translate.second_look import MAX_CHARS, SecondLook
+from hark.translate.second_look import MAX_CHARS, NLL, SecondLook
 from hark.translate.translation import Flag, Sentence, Translation
 from tests.translate.bundles import make_bundle
 
@@ -36,10 +36,22 @@ def test_sentences_that_the_reverse_model_does_not_recognise_are_flagged() -> No
         (0, 1): ("A WRONG CAT.", "A wrong cat."),
         (1, 0): ("A LONG ONE.", "A long one."),
     }
-    found = LOOK.flag(done, dict(zip(pairs, [1.0, 3.0, None], strict=True)))
+    found = LOOK.flag(done, dict(zip(pairs, [NLL(1.0, 2.0), NLL(1.0, 6.0), None], strict=True)))
     assert [each.flags for each in found] == [("unsure",), ()]
     assert [each.flags for each in found[0].sentences] == [(), ("unsure",)]
-    assert str(found[0].reasons[0]) == "low confidence (reverse model 5%)"
+    assert str(found[0].reasons[0]) == "low confidence (reverse model 0.2%)"
+
+
+def test_a_sentence_that_it_recognises_loses_the_warning() -> None:
+    done = translation("A small cat.", flags=("retried", "unsure"))
+    pairs = LOOK.uncertain([done])
+    (found,) = LOOK.flag([done], dict.fromkeys(pairs, NLL(0.5, 3.0)))
+    assert (found.flags, found.doubtful, found.reasons) == (("retried",), (), ())
+
+
+def test_the_least_likely_tokens_count() -> None:
+    assert NLL.of_tokens([-0.5, -4.0, -0.5, -3.0, -2.0]) == (2.0, 3.0)
+    assert NLL.of_tokens([-1.0, -2.0]) == (1.5, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -49,12 +61,11 @@ def test_sentences_that_the_reverse_model_does_not_recognise_are_flagged() -> No
         translation("A wrong cat.", score=None),
         translation("A wrong cat.", flags=("phrase",)),
         translation("A wrong cat.", flags=("tidied",)),
-        translation("A wrong cat.", flags=("unsure",)),
         translation("a wrong cat, typed carelessly"),
         translation("A wrong cat at https://example.org."),
         translation("A wrong cat. " * MAX_CHARS),
     ],
-    ids=["sure", "kept", "phrase", "tidied", "flagged", "careless", "address", "long"],
+    ids=["sure", "kept", "phrase", "tidied", "careless", "address", "long"],
 )
 def test_other_sentences_cost_nothing(settled: Translation) -> None:
     assert LOOK.uncertain([settled]) == {}
@@ -65,16 +76,16 @@ def test_other_sentences_cost_nothing(settled: Translation) -> None:
 def test_a_model_of_both_directions_checks_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, asked = hark.load(name), []
 
-    def nll(pairs: Iterable[tuple[str, str]], source: str, target: str) -> list[float | None]:
+    def nll(pairs: Iterable[tuple[str, str]], source: str, target: str) -> list[NLL]:
         asked.append((source, target))
-        return [9.0 for _ in pairs]
+        return [NLL(3.0, 9.0) for _ in pairs]
 
     monkeypatch.setattr(model, "nll", nll)
     text = "We have exorcised the ghosts of the past."
     plain = model.translate(text, source="en", target="de", check=False)
     found = model.translate(text, source="en", target="de")
     assert found.text == plain.text
-    if "unsure" not in plain.flags and LOOK.uncertain([plain]):
+    if LOOK.uncertain([plain]):
         assert (found.doubtful, asked) == (("unsure",), [("de", "en")])
 
 

@@ -95,7 +95,7 @@ class ModelChoice:
                 return (await answer(running.submit(question.text, options))).text
             pairs = [(question.text, question.translation)]
             [nll] = await answer(running.nll(pairs, question.pair, urgent=True))
-            return nll
+            return nll and nll.mean
 
 
 async def answer(future: "Future[Result]") -> Result:

@@ -9,12 +9,13 @@ from threading import Lock
 from hark.engine.request import BULK_EVERY
 from hark.errors import HarkError
 from hark.translate.load import Loaded
+from hark.translate.second_look import NLL
 
 FULL_BATCH = 64
 """Pairs in a batch at which no further request is added to it, so that an urgent one does not have to wait long."""
 
-NLLs = list[float | None]
-"""Nats per token of each pair; None: it is too long for the model."""
+NLLs = list[NLL | None]
+"""Of each pair; None: it is too long for the model."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,7 @@ class LoadedModels:
             return model.translate(question.text, target=question.target, **plain).text
         source, target = question.pair
         [nll] = model.nll([(question.text, question.translation)], source=source, target=target)
-        return nll
+        return nll and nll.mean
 
 
 def choose(text: str, source: str | None, target: str | None, offered: Sequence[InstalledModel]) -> Inquiry[Choice]:

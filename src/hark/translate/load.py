@@ -22,6 +22,7 @@ from hark.text.phrases import Phrases, open_phrases
 from hark.text.terms import Terms
 from hark.translate.languages import LanguageChoice
 from hark.translate.piece import Options
+from hark.translate.second_look import NLL
 from hark.translate.translation import Translation
 from hark.translate.translator import Translator, describe_value
 
@@ -206,15 +207,12 @@ class Loaded:
 
     def nll(
         self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
-    ) -> list[float | None]:
-        """Return the negative log-probability per token of each (source, translation) pair, EOS included.
-
-        None: the pair is too long for the model.
-        """
+    ) -> list[NLL | None]:
+        """Return how unlikely each translation is, given the source; None: the pair is too long for the model."""
         encoded = list(self._encode(pairs, source, target))
         fitting = [self.engine.fits(*each) for each in encoded]
         scores = self.engine.score(each for each, fits in zip(encoded, fitting, strict=True) if fits)
-        found = (-sum(each) / len(each) for each in scores)
+        found = map(NLL.of_tokens, scores)
         return [next(found) if fits else None for fits in fitting]
 
     def _encode(

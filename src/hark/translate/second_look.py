@@ -1,12 +1,16 @@
 """A second look at translations: would the model of the reverse direction translate them back?
 
-A model can be sure of a wrong translation. That of the reverse direction read the other side of the text, and rarely
-makes the same mistake: it finds the source unlikely. docs/trust.md has the measurements behind the limits.
+A model can be sure of a wrong translation. The reverse direction rarely makes the same mistake: given the translation,
+it finds some words of the source unlikely. These few tell more than the mean of all, and much more than how sure the
+model was itself; so this look decides where it is possible. docs/trust.md has the measurements behind the limits.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from heapq import nlargest
+from statistics import fmean
+from typing import NamedTuple
 
 from hark.translate.faults import Reason
 from hark.translate.faults import in_order as order_reasons
@@ -14,17 +18,28 @@ from hark.translate.translation import Flag, Sentence, Translation, in_order
 
 DOUBT = 0.3
 """Minimum doubt, in nats per token, of a sentence that is looked at again. It is nearly always right below."""
-MAX_NLL = 2.0
-"""Nats per token above which the reverse model does not recognise the source."""
+MAX_WORST_NLL = 4.0
+"""Mean nats of the three least likely tokens above which the reverse model does not recognise the source."""
 MAX_CHARS = 300
 """Longer sentences are not looked at: they are rarely wrong as a whole."""
-SETTLED: frozenset[Flag] = frozenset(
-    {"copied", "phrase", "untranslated", "language", "unsure", "tidied", "recased", "repaired"}
-)
-"""Flags of sentences that were not plainly translated, or that have this warning already."""
+SETTLED: frozenset[Flag] = frozenset({"copied", "phrase", "untranslated", "language", "tidied", "recased", "repaired"})
+"""Flags of sentences that were not plainly translated."""
 
 Place = tuple[int, int]
 """The index of a translation, and of a sentence in it."""
+
+
+class NLL(NamedTuple):
+    """How unlikely a translation is, EOS included, in nats."""
+
+    mean: float
+    worst: float
+    """The mean of the three least likely tokens."""
+
+    @classmethod
+    def of_tokens(cls, log_probs: Sequence[float]) -> "NLL":
+        nats = [-log_prob for log_prob in log_probs]
+        return cls(fmean(nats), fmean(nlargest(3, nats)))
 
 
 class SecondLook:
@@ -44,16 +59,14 @@ class SecondLook:
             if self._is_uncertain(sentence)
         }
 
-    def flag(self, translations: Sequence[Translation], nlls: Mapping[Place, float | None]) -> list[Translation]:
-        """Return the translations with a warning at each sentence whose source the reverse model finds unlikely.
-
-        `nlls` are in nats per token of the source; None: not measured.
-        """
+    def flag(self, translations: Sequence[Translation], nlls: Mapping[Place, NLL | None]) -> list[Translation]:
+        """Return the translations with the warning `unsure` at each sentence whose source the reverse model finds
+        unlikely, and at no other that it has seen. None: not measured."""
         flagged = list(translations)
         for (place, number), nll in nlls.items():
-            if nll is not None and nll > MAX_NLL:
+            if nll is not None:
                 sentences = list(flagged[place].sentences)
-                sentences[number] = warn(sentences[number], nll)
+                sentences[number] = judge(sentences[number], nll)
                 flagged[place] = replace(flagged[place], sentences=tuple(sentences))
         return flagged
 
@@ -66,10 +79,9 @@ class SecondLook:
         return doubt is not None and doubt > DOUBT and not careless and not self._has_items(sentence.source)
 
 
-def warn(sentence: Sentence, nll: float) -> Sentence:
-    reason = Reason("unsure", f"reverse model {math.exp(-nll):.0%}")
-    return replace(
-        sentence,
-        flags=in_order({*sentence.flags, "unsure"}),
-        reasons=order_reasons((*sentence.reasons, reason)),
-    )
+def judge(sentence: Sentence, nll: NLL) -> Sentence:
+    flags, reasons = {*sentence.flags} - {"unsure"}, [each for each in sentence.reasons if each.flag != "unsure"]
+    if nll.worst > MAX_WORST_NLL:
+        flags.add("unsure")
+        reasons.append(Reason("unsure", f"reverse model {math.exp(-nll.worst):.1%}"))
+    return replace(sentence, flags=in_order(flags), reasons=order_reasons(reasons))
