@@ -1,6 +1,6 @@
 """How well a model translates the closed test of daily life, from English and into it.
 
-    python -m benchmarks.daily MODEL [-o LINES.tsv]
+    python -m benchmarks.daily MODEL [--test FILE] [-o LINES.tsv]
 
 The test is data/closed/daily.tsv.xz: 300 lines of eight kinds in seven languages that no model is trained on. They
 are translated one by one, as `hark translate` does. Prints chrF2 of each kind and direction, and the share of lines
@@ -45,10 +45,11 @@ def chrf(rows: list[Row]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("--test", type=Path, default=FILE, metavar="FILE")
     parser.add_argument("-o", "--output", type=Path, metavar="LINES.tsv")
     said = parser.parse_args()
     model = Loaded.named(said.model)
-    rows = [line.split("\t") for line in read_xz(FILE)]  # a kind, and a line in each language
+    rows = [line.split("\t") for line in read_xz(said.test)]  # a kind, and a line in each language
     kinds = list(dict.fromkeys(row[0] for row in rows))
     directions = [pair for code in LANGUAGES[1:] for pair in (("en", code), (code, "en"))]
     print(f"| | {' | '.join(kinds)} | all | warned |\n|{' --- |' * (len(kinds) + 3)}")
