@@ -1,14 +1,15 @@
 """The text that the models which come with hark are trained on: what it is, its licences, and whom to name.
 
 `NAME-original` is the corpus NAME with the translations that people wrote, where NAME itself has a teacher's;
-`NAME-taught` is the corpus NAME with a teacher's translations, where NAME itself has those that people wrote.
+`NAME-taught` is the corpus NAME with a teacher's translations, where NAME itself has those that people wrote;
+`NAME-texts` has several of its lines as one.
 """
 
 from dataclasses import replace
 
 from hark.facts import TextFacts
 
-ORIGINAL, TAUGHT = "-original", "-taught"
+ORIGINAL, TAUGHT, TEXTS, TAGGED = "-original", "-taught", "-texts", "-tagged"
 
 _TATOEBA = {
     "licence": "CC BY 2.0 FR",
@@ -227,7 +228,10 @@ CORPORA = {
 
 
 def base_name(name: str) -> str:
-    return name.removesuffix(ORIGINAL).removesuffix(TAUGHT)
+    """The corpus of which this is a variant."""
+    if name in CORPORA:
+        return name
+    return next((name.removesuffix(end) for end in (ORIGINAL, TAUGHT, TEXTS, TAGGED) if name.endswith(end)), name)
 
 
 def rank(name: str) -> tuple[int, bool]:
@@ -240,6 +244,10 @@ def describe_corpus(name: str) -> TextFacts | None:
     known = CORPORA.get(base_name(name))
     if known is None or name == known.name:
         return known
+    if name.endswith((TEXTS, TAGGED)):
+        of = f"`{known.name}`"
+        what = f"Two to five lines of {of} as one" if name.endswith(TEXTS) else f"Lines of {of}, marked as software"
+        return TextFacts(name, what=what, licence=f"as {of}", attribution=f"as {of}")
     if name == "news" + TAUGHT:
         models = "Mozilla, firefox-translations-models (MPL-2.0)"
         return replace(known, name=name, what="News of past years, translated by Mozilla's models", attribution=models)

@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hark.bundle import Bundle, fact_files, name_of, write_facts
+from hark import configfile
+from hark.bundle import CONFIG, Bundle, fact_files, name_of, write_files
 from hark.card import LANGUAGES, describe_shape, join
 from hark.errors import HarkError, UserError
 from hark.facts import (
@@ -64,9 +65,9 @@ KINDS = {
 HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
 """Test sets in the summary, if the model was evaluated on them; the card has a table of all."""
 TOOL_OF_RUNS = (
-    "Training started from a model of {parameters:,} weights and {earlier:,} steps of {tokens:,} tokens, made larger "
-    "by `tools/grow_model.py`."
+    "Training started from a model of {parameters:,} weights and {earlier:,} steps of {tokens:,} tokens{grown}."
 )
+GROWN = ", made larger by `tools/grow_model.py`"
 LICENCE = "Apache-2.0"
 TERMS = (
     "The model is licensed under Apache-2.0, like hark itself. If you pass it on, name the sources of the training "
@@ -220,7 +221,10 @@ def making_of(
     if starts:
         start = starts[-1].making
         made_by = TOOL_OF_RUNS.format(
-            parameters=start.parameters or 0, earlier=start.steps or 0, tokens=start.step_tokens or 0
+            parameters=start.parameters or 0,
+            earlier=start.steps or 0,
+            tokens=start.step_tokens or 0,
+            grown=GROWN if count_weights(bundle) != start.parameters else "",
         )
     return replace(
         making,
@@ -315,7 +319,9 @@ def main() -> None:
             for name, content in fact_files(facts, bundle.config).items():
                 (arguments.output / name).write_bytes(content)
         else:
-            write_facts(bundle, facts)
+            # The corpora lie on the machine that trained; a hundred kilobytes of their names would slow every start.
+            config = replace(bundle.config, data=replace(bundle.config.data, train=(), dev=(), test=()))
+            write_files(bundle, {CONFIG: configfile.dump(config).encode(), **fact_files(facts, config)})
     except (UserError, HarkError) as error:
         sys.exit(f"make_facts: {error}")
     sys.stdout.write(f"{arguments.output or bundle.folder}\n")

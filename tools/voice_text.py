@@ -3,8 +3,8 @@
     python -m tools.voice_text DATA DOMAINS ROWS -o FOLDER [--taught GITDIR]
 
 DATA has the corpora that its README lists (`daily`, `written`, `flores` and the others), `found` (tools/found_text.py)
-and `sealed/daily.tsv.xz`, a closed test whose lines nobody reads. DOMAINS has the folders domains-en-de, domains-en-fr
-and so on (tools/cut_domains.py). ROWS is a file of seven-way lines of Parliament in their order, seven columns, an
+and `sealed`, the closed tests of data/closed, whose lines nobody reads. DOMAINS has the folders domains-en-de,
+domains-en-fr and so on (tools/cut_domains.py). ROWS is a file of seven-way lines of Parliament in their order, an
 empty line between speeches. GITDIR is the git folder of mozilla/firefox-translations-models, whose evaluation holds
 translations of news of past years by models that are better than ours: a teacher's text.
 
@@ -21,7 +21,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 from tools.corpus_files import Pair, read_lines, read_table
@@ -291,14 +291,17 @@ def main() -> None:
     said = parser.parse_args()
     (said.output / "sets").mkdir(parents=True, exist_ok=True)
     train, test, texts = read_written(said.data / "written")
-    sealed = [row[1:] for row in read_table(said.data / "sealed/daily.tsv.xz")]
+    closed = {
+        path.name.split(".")[0]: [row[1:] for row in read_table(path)]
+        for path in sorted((said.data / "sealed").glob("*.tsv.xz"))
+    }
     write_rows(said.output / "written.tsv.xz", train)
     write_rows(said.output / "written-texts.tsv.xz", (row for text in texts for row in (*text, ("",))))
-    copy_sets(said.data, said.domains, {"written-test": test, "daily": sealed}, said.output / "sets")
+    copy_sets(said.data, said.domains, {"written-test": test, **closed}, said.output / "sets")
     held_out: Folds = {code: set() for code in LANGUAGES}
     gather_parliament(said.data, said.rows, said.output)
     for language in LANGUAGES[1:]:
-        measured_on = [*test, *sealed]
+        measured_on = [*test, *chain.from_iterable(closed.values())]
         folds = gather_pair(said.data, said.domains / f"domains-en-{language}", language, measured_on, said.output)
         for code, folded in folds.items():
             held_out[code] |= folded

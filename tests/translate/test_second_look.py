@@ -72,8 +72,11 @@ def test_other_sentences_cost_nothing(settled: Translation) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("source", ["en", None])
 @pytest.mark.parametrize("name", ["en-de", "seven"])
-def test_a_model_of_both_directions_checks_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_both_directions_checks_itself(
+    name: str, source: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, asked = hark.load(name), []
 
     def nll(pairs: Iterable[tuple[str, str]], source: str, target: str) -> list[NLL]:
@@ -82,8 +85,8 @@ def test_a_model_of_both_directions_checks_itself(name: str, monkeypatch: pytest
 
     monkeypatch.setattr(model, "nll", nll)
     text = "We have exorcised the ghosts of the past."
-    plain = model.translate(text, source="en", target="de", check=False)
-    found = model.translate(text, source="en", target="de")
+    plain = model.translate(text, source=source, target="de", check=False)
+    found = model.translate(text, source=source, target="de")
     assert found.text == plain.text
     if LOOK.uncertain([plain]):
         assert (found.doubtful, asked) == (("unsure",), [("de", "en")])

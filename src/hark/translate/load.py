@@ -22,7 +22,7 @@ from hark.text.phrases import Phrases, open_phrases
 from hark.text.terms import Terms
 from hark.translate.languages import LanguageChoice
 from hark.translate.piece import Options
-from hark.translate.second_look import NLL
+from hark.translate.second_look import NLL, Place
 from hark.translate.translation import Translation
 from hark.translate.translator import Translator, describe_value
 
@@ -236,13 +236,15 @@ class Loaded:
     def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
         """Have the model of the reverse direction, if one is installed, check the sentences that are not certain."""
         look = self.translator.second_look(options)
-        pairs = look.uncertain(translations)
-        source, target = self.languages.of(options)
-        reverse = self.reverse(source, target) if pairs and (options.source or len(self.pairs) == 1) else None
-        if reverse is None:
-            return list(translations)
-        found = reverse.nll(pairs.values(), source=target, target=source)
-        return look.flag(translations, dict(zip(pairs, found, strict=True)))
+        by_languages: dict[LanguagePair, dict[Place, tuple[str, str]]] = {}
+        for place, pair in look.uncertain(translations).items():
+            languages = self.languages.pair(translations[place[0]].source, options.source, options.target)
+            by_languages.setdefault(languages, {})[place] = pair
+        nlls: dict[Place, NLL | None] = {}
+        for (source, target), pairs in by_languages.items():
+            if (reverse := self.reverse(source, target)) is not None:
+                nlls.update(zip(pairs, reverse.nll(pairs.values(), source=target, target=source), strict=True))
+        return look.flag(translations, nlls)
 
     def close(self) -> None:
         """Free the engine's memory. A later translation opens it again."""

@@ -83,5 +83,6 @@ def judge(sentence: Sentence, nll: NLL) -> Sentence:
     flags, reasons = {*sentence.flags} - {"unsure"}, [each for each in sentence.reasons if each.flag != "unsure"]
     if nll.worst > MAX_WORST_NLL:
         flags.add("unsure")
-        reasons.append(Reason("unsure", f"reverse model {math.exp(-nll.worst):.1%}"))
+        probability = max(math.exp(-nll.worst), 0.001)
+        reasons.append(Reason("unsure", f"reverse model {probability:.1%}"))
     return replace(sentence, flags=in_order(flags), reasons=order_reasons(reasons))
