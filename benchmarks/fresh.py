@@ -3,7 +3,7 @@
     python -m benchmarks.fresh [FILE]
 
 FILE (default: docs/results/logs/trust/fresh.tsv) has a line for each text: direction, kind, verdict, source, reference,
-translation, flags, and why it is wrong; a cause that begins with "borderline" could be judged either way. Lines
+translation, flags, and a cause, which is "borderline" if the line could be judged either way. Lines
 that led to a change of a rule or a model must be replaced by new ones. The table is that of docs/trust.md.
 """
 

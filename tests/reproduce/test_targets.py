@@ -15,6 +15,7 @@ from hark.reproduce import ablate, figures, table1, table2, table3, table4
 from hark.reproduce.published import TABLE_2, TABLE_3, TABLE_4
 from hark.reproduce.scales import SCALES, TINY
 from hark.reproduce.targets import TARGETS, find_target, nominal_seconds
+from hark.reproduce.translating import TRAINING
 from hark.reproduce.work import Row, Target, Work, missing_parts, run_parts, write_report
 from hark.rundir import RunDir
 from hark.text.trees import format_tree
@@ -96,7 +97,7 @@ def test_rows_are_the_same_after_an_interruption(text: Dataset, whole_table3: tu
     target = Target("some", "", lambda _scale, _steps: parts, table3.report)
 
     def stop(stage: str, pairs: int, share: float | None) -> None:  # noqa: ARG001
-        if stage.startswith("2/3") and (share or 0) >= table3.TRAINING:
+        if stage.startswith("2/3") and (share or 0) >= TRAINING:
             raise KeyboardInterrupt
 
     stopped = Work(TINY, tmp_path, "cpu", text)

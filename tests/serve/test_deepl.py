@@ -126,7 +126,7 @@ class TestText:
             options = {"text": [EN, doubtful, "12345"], **EN_DE, **handling}
             sure, unsure, copied = post(server, "/v2/translate", json=options).json()["translations"]
             assert sure["warnings"] == []
-            assert unsure["warnings"][0] == f"low confidence ({unsure['confidence']:.0%})"
+            assert unsure["warnings"][0].startswith("low confidence (")
             assert 0 < unsure["confidence"] < sure["confidence"] <= 1
             assert (copied["warnings"], copied["confidence"]) == ([], None)
 

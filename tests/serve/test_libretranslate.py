@@ -65,7 +65,7 @@ def test_warnings_and_confidence(server: TestServer) -> None:
     assert LibreTranslateAPI(server.url).translate(doubtful, "en", "de")
     options = {"q": doubtful, **EN_DE}
     one = server.post("/translate", json=options).json()
-    assert one["warnings"][0] == f"low confidence ({one['confidence']:.0%})"
+    assert one["warnings"][0].startswith("low confidence (")
     several = server.post("/translate", json={**options, "q": [EN, doubtful, "12345"]}).json()
     assert several["warnings"] == [[], one["warnings"], []]
     sure, unsure, copied = several["confidence"]
