@@ -70,9 +70,9 @@ def train(
     from hark.monitor.panel import watch_run
     from hark.recipes import split_arguments
     from hark.rundir import RunDir
-    from hark.train.job import describe_cpu_cost
     from hark.train.processes import choose_device
     from hark.train.session import run_training
+    from hark.train.sizing import describe_cpu_cost
     from hark.train.start import open_dataset, resolve, run_config
 
     file, changes = split_arguments(recipe, overrides)
@@ -113,8 +113,8 @@ def train(
 def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tuple[Config, list[str]]":
     """On a CPU, reduce the model to a size that it can train, unless a size is set; return a note about it as well."""
     from hark import configfile
-    from hark.train.job import suit_cpu
     from hark.train.processes import choose_device
+    from hark.train.sizing import suit_cpu
 
     if choose_device(config.train.device, 0).type != "cpu":
         return config, []

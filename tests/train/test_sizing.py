@@ -8,8 +8,8 @@ import pytest
 
 from hark.config import BatchConfig, Config, ModelConfig, TrainConfig
 from hark.model import Transformer
-from hark.train import job as sizing
-from hark.train.job import SMALL, count_weights, describe_cpu_cost, estimate_cpu_memory, suit_cpu
+from hark.train import sizing
+from hark.train.sizing import SMALL, count_weights, describe_cpu_cost, estimate_cpu_memory, suit_cpu
 
 
 def test_the_model_is_small_unless_its_size_is_set() -> None:
