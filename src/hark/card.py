@@ -1,6 +1,6 @@
 """The model card: Markdown for people, rendered from facts and settings, and never parsed.
 
-What the model card says about measurements: scores, speed and everyday input, as tables in Markdown.
+Scores, speed and everyday input are tables.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

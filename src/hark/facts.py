@@ -1,9 +1,7 @@
 """Model metadata, stored in a bundle as `facts.json`: languages, training text, licences, scores and more.
 
 Code reads facts. The card, `card.md`, is rendered from them (`hark.card`) and never parsed. Numbers are stored in full
-precision; the card rounds them. Standard library only.
-
-Reading and writing of `facts.json`: strict on reading, without defaults on writing. Standard library only.
+precision; the card rounds them. Reading is strict, and writing leaves defaults out. Standard library only.
 """
 
 import json

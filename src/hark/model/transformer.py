@@ -1,6 +1,6 @@
 """The encoder and decoder stacks, and the whole model (paper, Figure 1).
 
-Weight initialisation. The paper does not specify it; this follows its published code.
+The paper does not say how weights are initialised; `initialise` follows its published code.
 """
 
 import torch

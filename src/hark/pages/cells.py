@@ -1,7 +1,4 @@
-"""Matrices as SVG: one coloured cell per value.
-
-Heat maps of language pairs: a table with a row per source and a column per target, coloured by value.
-"""
+"""Matrices as SVG: one coloured cell per value; and heat maps of language pairs, with a row per source."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape

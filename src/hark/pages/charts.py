@@ -1,7 +1,4 @@
-"""Charts as SVG: lines over a linear axis, and bars.
-
-Axes of charts: their range, round tick values and labels.
-"""
+"""Charts as SVG: lines over a linear axis, and bars, with round ticks on their axes."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """Self-contained HTML documents: style, script and data are inline, and the browser may fetch nothing.
 
-SVG pictures for documents, without scripts, in the reader's light or dark mode.
+An SVG picture has no scripts either, and follows the reader's light or dark mode.
 """
 
 import base64

@@ -1,9 +1,8 @@
 """A parser: a model from sentences to linearised trees, and its decoding.
 
-Splitting of a sentence into words, by the conventions of the Penn Treebank: `Don't go!` is `Do n't go !`.
-
-Only spaces are inserted, so that the words spell the sentence. A treebank with other conventions (GUM also splits
-`well - known`) is better served with text that is already split.
+It splits a sentence into words by the conventions of the Penn Treebank: `Don't go!` is `Do n't go !`. Only spaces are
+inserted, so that the words spell the sentence. A treebank with other conventions (GUM also splits `well - known`) is
+better served with text that is already split.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Treebanks: reading them from files, and their splits.
+"""Treebanks: reading them from files, their splits, and the right-branching baseline.
 
-The right-branching baseline: what a parser scores that knows only that English branches to the right.
+The baseline is what a parser scores that knows only that English branches to the right.
 """
 
 import hashlib

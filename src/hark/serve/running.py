@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 OnSentence = Callable[[int, int, Sentence], object]
 """Called with the index of a finished sentence, the number of sentences, and the sentence."""
 MAX_INLINE_CHARS = 4_000
-"""Characters from which a text is split into sentences in another thread, while this model goes on translating."""
+"""A text of so many characters is split into sentences in another thread, while this model goes on translating."""
 MAX_ORDERS_PER_STEP = 64
 """Orders that are taken from the inbox before the next step of the engine, which must not run dry meanwhile."""
 
