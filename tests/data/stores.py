@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from hark.data.store import TokenStore
+from hark.data.store import ONE_SIDED, SIDES, TokenStore
 
 
-def store_of(lengths: Sequence[tuple[int, int]], seed: int = 0) -> TokenStore:
-    """Return a store of pairs with these source and target lengths, without EOS."""
+def store_of(lengths: Sequence[tuple[int, ...]], seed: int = 0) -> TokenStore:
+    """Return a store of pairs with these source and target lengths, without EOS; or of one side."""
     chance = np.random.default_rng(seed)
     tokens, offsets = {}, {}
-    for side, each in (("source", 0), ("target", 1)):
-        widths = np.array([pair[each] for pair in lengths], np.int64)
+    for side, of_side in zip(SIDES if len(lengths[0]) == 2 else ONE_SIDED, zip(*lengths, strict=True), strict=True):
+        widths = np.array(of_side, np.int64)
         offsets[side] = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
         tokens[side] = chance.integers(4, 1 << 16, int(widths.sum()), dtype=np.uint16)
     return TokenStore(Path("memory"), tokens, offsets)

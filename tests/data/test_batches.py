@@ -51,7 +51,7 @@ def make(many: list[Corpus], settings: BatchConfig) -> PackedBatches | PaddedBat
 
 
 def eligible(corpus: Corpus, max_length: int) -> set[int]:
-    fits = [(s.source_lengths < max_length) & (s.target_lengths < max_length) for s in corpus.variants]
+    fits = [s.lengths(side) < max_length for s in corpus.variants for side in s.sides]
     return set(np.flatnonzero(np.all(fits, axis=0)).tolist())
 
 
@@ -151,6 +151,35 @@ def test_no_sentence_is_altered(many: list[Corpus], batching: str, batch_tokens:
 
 @pytest.mark.parametrize("batching", KINDS)
 @few
+@given(
+    lengths=st.lists(st.integers(0, 26), min_size=1, max_size=60).filter(lambda each: min(each) < 25),
+    batch_tokens=st.integers(25, 100),
+)
+def test_text_of_one_side_has_one_stream(batching: str, lengths: list[int], batch_tokens: int) -> None:
+    """As a language model reads it: every sentence once per epoch, shifted, and labels."""
+    store = store_of([(length,) for length in lengths])
+    batches = make_batches([Corpus("text", 1.0, [store])], config(batching, batch_tokens))
+    assert list(batches[0].streams) == list(batches.worst_case().streams) == ["target"]
+    assert len(batches.fill) == 1
+    found = []
+    for batch in islice(batches.iterate(), batches.batches_per_epoch):
+        assert batch.n_source_tokens == 0
+        assert batch.n_target_tokens == sum(lengths[row] + 1 for _, row, _ in batch.pairs)
+        target = batch.streams["target"]
+        for (_, row, _), place in zip(batch.pairs.tolist(), places(target, batch.n_pairs), strict=True):
+            tokens = store[row][0].tolist()
+            assert (target.tokens[place].tolist(), target.labels[place].tolist()) == ([BOS, *tokens], [*tokens, EOS])
+            found.append(row)
+    assert sorted(found) == [row for row, length in enumerate(lengths) if length < 25]
+
+
+def test_pairs_and_text_of_one_side_are_not_mixed() -> None:
+    with pytest.raises(UserError, match="one side"):
+        make_batches([Corpus("a", 1.0, [store_of([(1, 1)])]), Corpus("b", 1.0, [store_of([(1,)])])], config("packed"))
+
+
+@pytest.mark.parametrize("batching", KINDS)
+@few
 @given(many=corpora(), end=st.sampled_from([None, 3]), batch_tokens=st.integers(25, 100))
 def test_a_source_may_have_its_own_ids(many: list[Corpus], batching: str, end: int | None, batch_tokens: int) -> None:
     """Its padding and EOS differ, or there is no EOS; nothing else changes."""
@@ -177,7 +206,7 @@ def test_a_source_may_have_its_own_ids(many: list[Corpus], batching: str, end: i
 @given(many=corpora(), batch_tokens=st.integers(25, 200))
 def test_packed_slots_are_tokens_or_padding(many: list[Corpus], batch_tokens: int) -> None:
     batches = make(many, config("packed", batch_tokens))
-    n_source, n_target, n_sentences = batches.shape
+    (n_source, n_target), n_sentences = batches.shape
     assert max(n_source, n_target) <= batch_tokens
     for batch in (*islice(batches.iterate(), batches.batches_per_epoch), batches.worst_case()):
         source, target = batch.streams["source"], batch.streams["target"]
@@ -315,13 +344,13 @@ def large() -> PackedBatches:
 
 
 def test_slots_are_nearly_all_filled(large: PackedBatches) -> None:
-    assert large.shape.target == 25_000
+    assert large.shape.slots[1] == 25_000
     batches = list(islice(large.iterate(), large.batches_per_epoch))
-    for side, slots, expected in (("source", large.shape.source, 0), ("target", large.shape.target, 1)):
+    for side, slots, expected in zip(("source", "target"), large.shape.slots, large.fill, strict=True):
         fill = np.array([getattr(batch, f"n_{side}_tokens") for batch in batches]) / slots
         assert fill.mean() >= 0.98
         assert fill.min() >= 0.95
-        assert fill.mean() == pytest.approx(large.fill[expected], abs=1e-6)
+        assert fill.mean() == pytest.approx(expected, abs=1e-6)
 
 
 def test_no_realistic_pair_is_ever_skipped(large: PackedBatches) -> None:
@@ -349,7 +378,7 @@ def test_two_different_corpora_fill_well() -> None:
 def test_pairs_without_room_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A group that cannot be packed must not end a training run."""
     batches = PackedBatches([Corpus("a", 1.0, [realistic(2000)])], config("packed", 1000, 250), SPECIAL)
-    monkeypatch.setattr(batches, "capacity", batches.capacity._replace(source=batches.capacity.source // 2))
+    monkeypatch.setattr(batches, "capacity", batches.capacity._replace(slots=(batches.capacity.slots[0] // 2, 1000)))
     pairs, n_skipped = seen(batches, batches.batches_per_epoch)
     assert n_skipped > 0
     assert len(pairs) + n_skipped == 2000

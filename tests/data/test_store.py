@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.data.store import FEW, SIDES, Sentences, StoreWriter, TokenStore
+from hark.data.store import FEW, ONE_SIDED, SIDES, Sentences, StoreWriter, TokenStore
 from hark.errors import HarkError, UserError
 from tests.data.stores import store_of
 
@@ -22,6 +22,16 @@ def write(folder: Path, vocab_size: int = 65536) -> Path:
         writer.append(SOURCES[:1], TARGETS[:1])
         writer.append(SOURCES[1:], TARGETS[1:])
     return folder
+
+
+def test_text_of_one_side(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "store", 65536, ONE_SIDED) as writer:
+        writer.append(TARGETS[:3])
+        writer.append_packed(Sentences.pack(TARGETS[3:]))
+    store = TokenStore.open(tmp_path / "store")
+    assert [[side.tolist() for side in store[i]] for i in range(len(store))] == [[target] for target in TARGETS]
+    assert (store.sides, store.target_lengths.tolist()) == (ONE_SIDED, [1, 2, 0, 4])
+    assert sorted(path.name for path in store.folder.iterdir()) == ["store.json", "target.offsets", "target.tokens"]
 
 
 @pytest.mark.parametrize(("vocab_size", "dtype"), [(65536, "<u2"), (65537, "<u4")])

@@ -22,9 +22,10 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Packing with too few slots for the pairs drawn, as can happen with a mix of corpora of uneven weights."""
     real = PackedBatches._choose_round
 
-    def choose(self: PackedBatches, slots: tuple[int, int]):
+    def choose(self: PackedBatches, slots: tuple[int, ...]):
         groups, capacity = real(self, slots)
-        return groups, capacity._replace(source=capacity.source * 3 // 4)
+        source, *target = capacity.slots
+        return groups, capacity._replace(slots=(source * 3 // 4, *target))
 
     monkeypatch.setattr(PackedBatches, "_choose_round", choose)
 

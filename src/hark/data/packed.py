@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hark.config import BatchConfig
 from hark.data.packing import Capacity, balance, pack
 from hark.data.pool import Corpus
-from hark.data.store import SIDES, Side, TokenStore
+from hark.data.store import Side, TokenStore
 from hark.data.strata import Draw, derive, draw, n_strata, pass_length, permute
 from hark.data.stream import Batch, Batches, PackedStream, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds
@@ -32,10 +32,9 @@ PackedBatch = Batch[PackedStream[Tokens]]
 
 
 class BatchShape(NamedTuple):
-    """The shape of every batch: source slots, target slots, and entries for sentences, real and dummy."""
+    """The shape of every batch: slots of each side, and entries for sentences, real and dummy."""
 
-    source: int
-    target: int
+    slots: tuple[int, ...]
     sentences: int
 
 
@@ -83,14 +82,13 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         slots = self._share_slots()
         self.groups, self.capacity = self._choose_round(slots)
         self.batches_per_epoch = pass_length(1 / least, self.groups.round)
-        source_load, target_load = (self._load(side, self.groups.round) for side in SIDES)
-        self.fill = source_load / slots[0], target_load / slots[1]
+        self.fill = tuple(self._load(side, self.groups.round) / n for side, n in enumerate(slots))
         self._plan = lru_cache(maxsize=2)(self._make_plan)
 
     @property
     def shape(self) -> BatchShape:
-        source, target, pairs = self.capacity
-        return BatchShape(source, target, pairs + -(-max(source, target) // self.config.max_length))
+        slots, pairs = self.capacity
+        return BatchShape(slots, pairs + -(-max(slots) // self.config.max_length))
 
     def __getitem__(self, index: int) -> PackedBatch:
         if index < 0:
@@ -104,30 +102,36 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
 
     def worst_case(self) -> PackedBatch:
         """Return a batch with every slot filled by sentences of maximum length."""
-        slots, longest = self.capacity[:2], self.config.max_length
-        count = max(-(-n_slots // longest) for n_slots in slots)
+        slots: dict[str, int] = dict(zip(self.sides, self.capacity.slots, strict=True))
+        longest = self.config.max_length
+        count = max(-(-n_slots // longest) for n_slots in slots.values())
         streams: dict[str, PackedStream[Tokens]] = {}
-        for side, n_slots in zip(SIDES, slots, strict=True):
+        for side, n_slots in zip(self.sides, self.capacity.slots, strict=True):
             tokens = np.full(n_slots, self.filler(side), np.int32)
             cu = np.full(self.shape.sentences + 1, n_slots, np.int32)
             cu[: count + 1] = np.arange(count + 1) * n_slots // count
             labels = tokens.copy() if side == "target" else None
             streams[side] = PackedStream(tokens, number_slots(cu, n_slots), cu, labels)
-        return Batch(-1, np.full((count, 3), -1, np.int64), streams, {"source": slots[0], "target": slots[1]})
+        return Batch(-1, np.full((count, 3), -1, np.int64), streams, slots)
 
     def _assemble(self, index: int, pairs: NDArray[np.int64], n_skipped: int) -> PackedBatch:
         pairs, pieces = self._by_store(pairs)
-        source, source_cu, n_source = self._concatenate(pieces, "source", self.capacity.source)
-        target, target_cu, n_target = self._concatenate(pieces, "target", self.capacity.target)
-        shifted = np.empty_like(target)
-        shifted[1:] = target[:-1]
-        shifted[n_target:] = self.special.pad
-        shifted[target_cu[: len(pairs)]] = self.special.start
-        streams = {
-            "source": PackedStream(source, number_slots(source_cu, len(source)), source_cu),
-            "target": PackedStream(shifted, number_slots(target_cu, len(target)), target_cu, labels=target),
-        }
-        return Batch(index, pairs, streams, {"source": n_source, "target": n_target}, n_skipped)
+        streams: dict[str, PackedStream[Tokens]] = {}
+        n_tokens: dict[str, int] = {}
+        for side, slots in zip(self.sides, self.capacity.slots, strict=True):
+            tokens, cu, n_tokens[side] = self._concatenate(pieces, side, slots)
+            inputs = self._shift(tokens, cu[: len(pairs)], n_tokens[side]) if side == "target" else tokens
+            labels = tokens if side == "target" else None
+            streams[side] = PackedStream(inputs, number_slots(cu, len(tokens)), cu, labels)
+        return Batch(index, pairs, streams, n_tokens, n_skipped)
+
+    def _shift(self, tokens: Tokens, starts: Tokens, count: int) -> Tokens:
+        """Shift right: y1 .. yn EOS becomes BOS y1 .. yn."""
+        shifted = np.empty_like(tokens)
+        shifted[1:] = tokens[:-1]
+        shifted[count:] = self.special.pad
+        shifted[starts] = self.special.start
+        return shifted
 
     def _by_store(
         self, pairs: NDArray[np.int64]
@@ -172,7 +176,7 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
 
     def _fit(self, drawn: Draw, first: int, capacity: Capacity) -> PackingPlan:
         """Fit the drawn pairs into batches: by a few swaps if possible, otherwise by repacking the group."""
-        columns = balance(drawn.source, drawn.target, capacity)
+        columns = balance(drawn.lengths, capacity)
         n_columns = drawn.rows.shape[1]
         if columns is not None:
             taken = (columns >= 0) & (drawn.rows.flat[columns] >= 0)
@@ -182,41 +186,41 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         bins[bins >= 0] = permute(bins[bins >= 0], n_columns, derive(self.config.seed, first))
         return PackingPlan(first, drawn, fill_empty([real[bins == b] for b in range(n_columns)]), int((bins < 0).sum()))
 
-    def _load(self, side: Side, length: int) -> float:
+    def _load(self, side: int, length: int) -> float:
         """Return the mean number of tokens of one side per batch in a round of `length` batches."""
         return sum(pool.total(side) / pass_length(pool.weight, length) for pool in self.pools)
 
-    def _share_slots(self) -> tuple[int, int]:
+    def _share_slots(self) -> tuple[int, ...]:
         """Return the slots per side: `batch_tokens` for the side with more tokens, in proportion for the other."""
-        weighted = [sum(pool.weight * pool.total(side) for pool in self.pools) for side in SIDES]
+        weighted = [sum(pool.weight * pool.total(side) for pool in self.pools) for side in range(len(self.sides))]
         slots = []
         for side, tokens in enumerate(weighted):
             share = MARGIN * self.config.batch_tokens * tokens / max(weighted)
             share = max(8 * -(-share // 8), max(pool.longest[side] for pool in self.pools))
             slots.append(min(self.config.batch_tokens, int(share)))
-        return slots[0], slots[1]
+        return tuple(slots)
 
-    def _choose_round(self, slots: tuple[int, int]) -> tuple[Groups, Capacity]:
+    def _choose_round(self, slots: tuple[int, ...]) -> tuple[Groups, Capacity]:
         """Return the smallest number of batches per round that reliably holds all pairs."""
         bound = Groups(next(self._rounds(slots)))
         # The tokens of a group vary between rounds; reserve room for that.
-        loads = np.array([[drawn.source.mean(), drawn.target.mean()] for drawn in self._trials(bound)])
+        loads = np.array([drawn.lengths.mean((1, 2)) for drawn in self._trials(bound)])
         keep = 1 - SAFETY * loads.std(0) / loads.mean(0)
-        longest = (max(pool.longest[side] for pool in self.pools) for side in range(2))
-        source, target = (max(int(n * k), least) for n, k, least in zip(slots, keep, longest, strict=True))
-        for length in self._rounds((source, target)):
+        longest = (max(of_side) for of_side in zip(*(pool.longest for pool in self.pools), strict=True))
+        tight = tuple(max(int(n * k), least) for n, k, least in zip(slots, keep, longest, strict=True))
+        for length in self._rounds(tight):
             strata = sum(n_strata(pool, length) for pool in self.pools)
             # Repacked batches have different numbers of pairs; spare sentence entries cost almost nothing.
             pairs = 8 * -(-(strata + strata // 4 + 32) // 8)
-            groups, capacity = Groups(length), Capacity(*slots, pairs)
-            if self._works(groups, capacity, Capacity(source, target, pairs)):
+            groups, capacity = Groups(length), Capacity(slots, pairs)
+            if self._works(groups, capacity, Capacity(tight, pairs)):
                 return groups, capacity
         raise AssertionError("one pair per batch always fits")
 
-    def _rounds(self, slots: tuple[int, int]) -> Iterator[int]:
+    def _rounds(self, slots: tuple[int, ...]) -> Iterator[int]:
         """Yield round lengths to try: from the lower bound given by the token totals, in growing steps."""
         length, step = 1, 0.001
-        while (excess := max(self._load(side, length) / n for side, n in zip(SIDES, slots, strict=True))) > 1:
+        while (excess := max(self._load(side, length) / n for side, n in enumerate(slots))) > 1:
             length = max(length + 1, int(length * excess))
         while True:
             yield length
@@ -231,7 +235,7 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
     def _works(self, groups: Groups, capacity: Capacity, tight: Capacity) -> bool:
         """Whether rounds of this length can be packed: proven for a single group with equal weights, else tested."""
         if groups.count > 1:
-            return all(balance(drawn.source, drawn.target, tight) is not None for drawn in self._trials(groups))
+            return all(balance(drawn.lengths, tight) is not None for drawn in self._trials(groups))
         if all(pass_length(pool.weight, groups.round) == groups.round for pool in self.pools):
             # Each round holds the same lengths, and repacking depends on nothing else.
             cycle = min(TRIALS, lcm(*(len(pool.variants) for pool in self.pools)))
@@ -242,7 +246,7 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
 def repack(drawn: Draw, capacity: Capacity) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Repack a group: return the cells that hold a pair, and the batch of each, or -1."""
     real = np.flatnonzero(drawn.rows >= 0)
-    return real, pack(drawn.source.flat[real], drawn.target.flat[real], drawn.rows.shape[1], capacity)
+    return real, pack(drawn.lengths.reshape(len(drawn.lengths), -1)[:, real], drawn.rows.shape[1], capacity)
 
 
 def fill_empty(batches: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:

@@ -1,4 +1,4 @@
-"""Bin packing of pairs into batches with limits on source tokens, target tokens and pairs."""
+"""Bin packing of pairs into batches with limits on the tokens of each side and on pairs."""
 
 from typing import NamedTuple
 
@@ -14,28 +14,28 @@ _CANDIDATES = 1 << 13  # swaps evaluated at once
 
 
 class Capacity(NamedTuple):
-    """Limits of one batch: source slots, target slots, and pairs."""
+    """Limits of one batch: slots of each side, and pairs."""
 
-    source: int
-    target: int
+    slots: tuple[int, ...]
     pairs: int
 
 
-def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.intp] | None:
+def balance(lengths: Lengths, capacity: Capacity) -> NDArray[np.intp] | None:
     """Make every column fit by a few swaps between columns; return None if that fails.
 
-    Rows are strata, columns are batches, and an entry of length 0 is free. The result holds the index of the entry
-    (in the flattened input, -1 for none) now at each position; it has up to `_SPARE` more rows than the input. The most
-    overfull column repeatedly swaps one entry with a column that has room, until all columns fit.
+    `lengths` has a table for each side. Rows are strata, columns are batches, and an entry of length 0 is free. The
+    result holds the index of the entry (in the flattened table, -1 for none) now at each position; it has up to
+    `_SPARE` more rows than the input. The most overfull column repeatedly swaps one entry with a column that has room,
+    until all columns fit.
     """
-    n_rows, n_columns = source.shape
+    _, n_rows, n_columns = lengths.shape
     # Free entries let a pair move without another in return.
     n_free = min(n_rows, _SPARE, capacity.pairs - n_rows)
-    entries = np.vstack([np.arange(source.size).reshape(source.shape), np.full((n_free, n_columns), -1)])
+    entries = np.vstack([np.arange(n_rows * n_columns).reshape(n_rows, -1), np.full((n_free, n_columns), -1)])
     # float32 is exact far beyond any length, and its products do not overflow.
-    lengths = np.pad(np.stack([source, target]).astype(np.float32), ((0, 0), (0, n_free), (0, 0)))
-    limits = np.array([[capacity.source], [capacity.target]])
-    loads = lengths.sum(1, dtype=np.float64)
+    tables = np.pad(lengths.astype(np.float32), ((0, 0), (0, n_free), (0, 0)))
+    limits = np.array(capacity.slots)[:, None]
+    loads = tables.sum(1, dtype=np.float64)
     if np.any(loads.sum(1) > limits[:, 0] * n_columns):
         return None
     for _ in range(_STEPS * n_columns):
@@ -44,14 +44,14 @@ def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.
         if over[full] <= 0:
             return entries
         partners = np.argsort(over, kind="stable")[:_PARTNERS]
-        swap = _best_swap(lengths, loads, full, partners)
+        swap = _best_swap(tables, loads, full, partners)
         if swap is None:
             return None
         row, partner_row, partner = swap
-        moved = lengths[:, row, full] - lengths[:, partner_row, partner]
+        moved = tables[:, row, full] - tables[:, partner_row, partner]
         loads[:, full] -= moved
         loads[:, partner] += moved
-        for table in (entries, *lengths):
+        for table in (entries, *tables):
             table[row, full], table[partner_row, partner] = table[partner_row, partner], table[row, full]
     return None
 
@@ -73,21 +73,21 @@ def _best_swap(
         # Moving d from load a to load b changes a^2 + b^2 by 2 d (d - (a - b)).
         d = lengths[:, rows, full, None] - partner_lengths
         change = d * (d - excess[:, None, None])
-        change = change[0] + change[1]
+        change = change.sum(0)
         shift, partner_row, partner = np.unravel_index(int(change.argmin()), change.shape)
         if change[shift, partner_row, partner] < 0:
             return int(rows[shift, partner_row]), int(partner_row), int(partners[partner])
     return None
 
 
-def pack(source: Lengths, target: Lengths, n_bins: int, capacity: Capacity) -> NDArray[np.intp]:
+def pack(lengths: Lengths, n_bins: int, capacity: Capacity) -> NDArray[np.intp]:
     """Return the bin of each pair, placed longest first; -1 if no bin has room.
 
     The result depends only on the lengths, not on their order, up to the exchange of equal pairs.
     """
-    size = np.maximum(source / capacity.source, target / capacity.target)
-    order = np.lexsort((target, source, -size))
-    need = np.stack([source, target, np.ones_like(source)], axis=1) / np.array(capacity)
+    size = (lengths / np.array(capacity.slots)[:, None]).max(0)
+    order = np.lexsort((*lengths[::-1], -size))
+    need = np.stack([*lengths, np.ones_like(lengths[0])], axis=1) / np.array([*capacity.slots, capacity.pairs])
     # Filling the emptiest bin balances many small pairs; first fit wastes less if there are few large ones.
     bins = _fill_bins(need, order, n_bins, emptiest=True)
     if (bins >= 0).all():
@@ -97,7 +97,7 @@ def pack(source: Lengths, target: Lengths, n_bins: int, capacity: Capacity) -> N
 
 def _fill_bins(need: NDArray[np.float64], order: NDArray[np.intp], n_bins: int, emptiest: bool) -> NDArray[np.intp]:
     bins = np.full(len(need), -1, np.intp)
-    room = np.ones((n_bins, 3)) + 1e-9  # tolerates rounding
+    room = np.ones((n_bins, need.shape[1])) + 1e-9  # tolerates rounding
     for item in order:
         left = (room - need[item]).min(1)
         best = int(left.argmax() if emptiest else (left >= 0).argmax())

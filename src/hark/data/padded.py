@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import BatchConfig
-from hark.data.pool import Corpus, Lengths, Pool, stable_order
-from hark.data.store import SIDES, Side, TokenStore
+from hark.data.pool import Corpus, Lengths, Pool, slot_lengths, stable_order
+from hark.data.store import Side, TokenStore
 from hark.data.strata import derive, permute
 from hark.data.stream import Batch, Batches, PaddedStream, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds
@@ -18,28 +18,26 @@ PaddedBatch = Batch[PaddedStream[Tokens]]
 
 @dataclass(frozen=True, eq=False)
 class LengthBuckets:
-    """The pairs of a corpus, sorted by source and then target length, cut into fixed batches."""
+    """The pairs of a corpus, sorted by the lengths of their sides, cut into fixed batches."""
 
     pool: Pool
     rows: NDArray[np.uint32]
     cuts: NDArray[np.int64]  # batch k holds the sorted pairs from cuts[k] to cuts[k + 1]
     runs: NDArray[np.int64]  # start of each run of pairs of equal lengths, and the end; each pass shuffles within runs
-    widths: NDArray[np.int32]  # (batches, 2): the longest source and target in each batch
+    widths: NDArray[np.int32]  # (batches, sides): the longest sentence of each side in each batch
 
     @classmethod
     def of(cls, pool: Pool, batch_tokens: int) -> "LengthBuckets":
         # All segmentations share one plan, based on the longest segmentation of each pair.
-        source, target = (
-            np.maximum.reduce([store.lengths(side)[pool.rows] for store in pool.variants]) + np.int32(1)
-            for side in SIDES
-        )
-        order = stable_order(target)
-        order = order[stable_order(source[order])]
-        source, target = source[order], target[order]
-        cuts = cut(source, target, batch_tokens)
-        changes = np.flatnonzero((np.diff(source) != 0) | (np.diff(target) != 0)) + 1
+        lengths = np.maximum.reduce([slot_lengths(store, pool.rows) for store in pool.variants])
+        order = np.arange(len(pool))
+        for side in lengths[::-1]:
+            order = order[stable_order(side[order])]
+        lengths = lengths[:, order]
+        cuts = cut(lengths, batch_tokens)
+        changes = np.flatnonzero((np.diff(lengths) != 0).any(0)) + 1
         runs = np.concatenate([[0], changes, [len(order)]])
-        widths = np.stack([np.maximum.reduceat(side, cuts[:-1]) for side in (source, target)], axis=1)
+        widths = np.maximum.reduceat(lengths, cuts[:-1], axis=1).T
         return cls(pool, pool.rows[order], cuts, runs, widths)
 
     def __len__(self) -> int:
@@ -68,12 +66,12 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         # Batches per epoch of each corpus.
         self._counts = [max(1, int(bucketed.pool.weight * len(bucketed) + 0.5)) for bucketed in self.buckets.values()]
         self.batches_per_epoch = sum(self._counts)
-        slots, tokens = np.zeros(2), np.zeros(2)
+        slots, tokens = np.zeros(len(self.sides)), np.zeros(len(self.sides))
         for bucketed, count in zip(self.buckets.values(), self._counts, strict=True):
             share = count / len(bucketed)
             slots += share * (np.diff(bucketed.cuts)[:, None] * bucketed.widths).sum(0)
             tokens += share * np.mean(bucketed.pool.totals, axis=0)
-        self.fill = (float(tokens[0] / slots[0]), float(tokens[1] / slots[1]))
+        self.fill = tuple((tokens / slots).tolist())
 
     def __getitem__(self, index: int) -> PaddedBatch:
         if index < 0:
@@ -94,31 +92,30 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         rows = bucketed.take(int(permute(position, len(bucketed), key)), derive(key, 0))
         pairs = np.stack([np.full_like(rows, corpus), rows, np.full_like(rows, number_of_pass)], axis=1)
         store = bucketed.pool.store(number_of_pass)
-        source, source_lengths = self._pad_rows(store, rows, "source")
-        target, target_lengths = self._pad_rows(store, rows, "target")
-        streams = {
-            "source": PaddedStream(source, source_lengths),
-            "target": PaddedStream(self._shift(target, target_lengths), target_lengths, labels=target),
+        streams: dict[str, PaddedStream[Tokens]] = {
+            side: self._stream(side, *self._pad_rows(store, rows, side)) for side in self.sides
         }
         return Batch(index, pairs, streams, {name: int(stream.lengths.sum()) for name, stream in streams.items()})
 
     def worst_case(self) -> PaddedBatch:
         """Return a full batch of the largest shape: the most slots, then the longest rows."""
-        shapes = [
-            (int(n * (s + t)), int(s + t), int(n), int(s), int(t))
+        _, _, n, widths = max(
+            (int(n * widths.sum()), int(widths.sum()), int(n), tuple(widths.tolist()))
             for bucketed in self.buckets.values()
-            for n, (s, t) in zip(np.diff(bucketed.cuts), bucketed.widths, strict=True)
-        ]
-        *_, n, s, t = max(shapes)
-        source, target = (
-            np.full((n, width), self.filler(side), np.int32) for side, width in zip(SIDES, (s, t), strict=True)
+            for n, widths in zip(np.diff(bucketed.cuts), bucketed.widths, strict=True)
         )
-        source_lengths, target_lengths = (np.full(n, width, np.int32) for width in (s, t))
-        streams = {
-            "source": PaddedStream(source, source_lengths),
-            "target": PaddedStream(self._shift(target, target_lengths), target_lengths, labels=target),
+        streams: dict[str, PaddedStream[Tokens]] = {
+            side: self._stream(side, np.full((n, width), self.filler(side), np.int32), np.full(n, width, np.int32))
+            for side, width in zip(self.sides, widths, strict=True)
         }
-        return Batch(-1, np.full((n, 3), -1, np.int64), streams, {"source": n * s, "target": n * t})
+        n_tokens: dict[str, int] = {side: n * width for side, width in zip(self.sides, widths, strict=True)}
+        return Batch(-1, np.full((n, 3), -1, np.int64), streams, n_tokens)
+
+    def _stream(self, side: Side, tokens: Tokens, lengths: Tokens) -> PaddedStream[Tokens]:
+        """The stream of a side: the target is shifted, and has labels."""
+        if side == "target":
+            return PaddedStream(self._shift(tokens, lengths), lengths, labels=tokens)
+        return PaddedStream(tokens, lengths)
 
     def _pad_rows(self, store: TokenStore, rows: NDArray[np.int64], side: Side) -> tuple[Tokens, Tokens]:
         ids = self.sides[side]
@@ -137,12 +134,13 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         return shifted
 
 
-def cut(source: Lengths, target: Lengths, batch_tokens: int) -> NDArray[np.int64]:
-    """Cut pairs in ascending source length into batches of at most `batch_tokens` slots per side, including padding."""
+def cut(lengths: Lengths, batch_tokens: int) -> NDArray[np.int64]:
+    """Cut pairs in ascending length of their first side into batches of at most `batch_tokens` slots per side,
+    including padding."""
     cuts = [0]
-    while (at := cuts[-1]) < len(source):
-        end = at + batch_tokens // int(source[at])
-        width = np.maximum(source[at:end], np.maximum.accumulate(target[at:end]))
+    while (at := cuts[-1]) < lengths.shape[1]:
+        end = at + batch_tokens // int(lengths[0, at])
+        width = np.maximum.accumulate(lengths[:, at:end], axis=1).max(0)
         slots = width.astype(np.int64) * np.arange(1, len(width) + 1)
         cuts.append(at + int(np.searchsorted(slots, batch_tokens, side="right")))
     return np.array(cuts)

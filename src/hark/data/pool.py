@@ -1,4 +1,7 @@
-"""Pools of training pairs for batching: the pairs of a corpus that fit `max_length`, and their lengths."""
+"""Pools of training pairs for batching: the pairs of a corpus that fit `max_length`, and their lengths.
+
+Text of one side is a pair with one side. The first axis of lengths is the side.
+"""
 
 import zlib
 from collections.abc import Sequence
@@ -8,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.data.store import SIDES, Side, TokenStore
+from hark.data.store import Side, TokenStore
 from hark.errors import UserError
 from hark.facts import LanguagePair
 
 Rows = NDArray[np.int64]
 Lengths = NDArray[np.int32]
+"""Of one side, or with the sides as first axis."""
 
 
 class Corpus(NamedTuple):
@@ -39,9 +43,9 @@ class Pool:
     name: str
     weight: float
     variants: Sequence[TokenStore]
-    rows: NDArray[np.uint32]  # pairs of at most max_length tokens on both sides in every segmentation
-    totals: tuple[tuple[int, int], ...]  # source and target tokens of these pairs, per variant
-    longest: tuple[int, int]
+    rows: NDArray[np.uint32]  # pairs of at most max_length tokens on each side in every segmentation
+    totals: tuple[tuple[int, ...], ...]  # tokens of these pairs, per variant and side
+    longest: tuple[int, ...]  # of each side
     checksum: int  # of all lengths: a cheap identity for the corpus
     direction: LanguagePair | None = None
     _orders: dict[int, NDArray[np.uint32]] = field(default_factory=dict)
@@ -54,18 +58,15 @@ class Pool:
         fits = np.ones(len(variants[0]), bool)
         checksum = 0
         for store in variants:
-            for side in SIDES:
+            for side in store.sides:
                 lengths = store.lengths(side)
                 fits &= lengths < max_length
                 checksum = zlib.crc32(lengths.data, checksum)
         rows = np.flatnonzero(fits).astype(np.uint32)
-        totals, longest_source, longest_target = [], 0, 0
-        for store in variants:
-            source, target = (store.lengths(side)[rows] + np.int32(1) for side in SIDES)
-            totals.append((int(source.sum(dtype=np.int64)), int(target.sum(dtype=np.int64))))
-            longest_source = max(longest_source, int(source.max(initial=0)))
-            longest_target = max(longest_target, int(target.max(initial=0)))
-        return cls(name, weight, variants, rows, tuple(totals), (longest_source, longest_target), checksum, direction)
+        slots = [slot_lengths(store, rows) for store in variants]
+        totals = tuple(tuple(of_store.sum(1, dtype=np.int64).tolist()) for of_store in slots)
+        longest = tuple(np.max([of_store.max(1, initial=0) for of_store in slots], axis=0).tolist())
+        return cls(name, weight, variants, rows, totals, longest, checksum, direction)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -74,25 +75,31 @@ class Pool:
     def n_excluded(self) -> int:
         return len(self.variants[0]) - len(self.rows)
 
-    def total(self, side: Side) -> int:
-        """Return the number of tokens of one side in the longest segmentation."""
-        return max(totals[SIDES.index(side)] for totals in self.totals)
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return self.variants[0].sides
+
+    def total(self, side: int) -> int:
+        """Return the number of tokens of a side in the longest segmentation."""
+        return max(totals[side] for totals in self.totals)
 
     def store(self, number_of_pass: int) -> TokenStore:
         """Return the segmentation that a pass uses."""
         return self.variants[number_of_pass % len(self.variants)]
-
-    def lengths(self, store: TokenStore, rows: Rows) -> tuple[Lengths, Lengths]:
-        return store.lengths("source", rows) + np.int32(1), store.lengths("target", rows) + np.int32(1)
 
     def longest_first(self, number_of_pass: int) -> NDArray[np.uint32]:
         """Return the pairs by decreasing total length; ties keep corpus order."""
         variant = number_of_pass % len(self.variants)
         if variant not in self._orders:
             store = self.variants[variant]
-            size = store.source_lengths[self.rows] + store.target_lengths[self.rows]
+            size = slot_lengths(store, self.rows).sum(0, dtype=np.int32)
             self._orders[variant] = self.rows[stable_order(size.max(initial=0) - size)]
         return self._orders[variant]
+
+
+def slot_lengths(store: TokenStore, rows: NDArray[np.integer]) -> Lengths:
+    """Return the slots that sentences take, EOS included, by side."""
+    return np.stack([store.lengths(side, rows) for side in store.sides]) + np.int32(1)
 
 
 def apply_temperature(pools: Sequence[Pool], temperature: float) -> list[Pool]:

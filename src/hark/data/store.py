@@ -2,13 +2,14 @@
 
 A folder with `source.tokens` and `target.tokens` (concatenated ids, little-endian), `source.offsets` and
 `target.offsets` (where each sentence starts, int64, one more entry than there are pairs), and `store.json` with the
-counts. Opening does not read the ids, so it takes no longer for ten million pairs than for ten.
+counts. Text of one side, for language models, has the files of `target` only: what a model predicts. Opening does not
+read the ids, so it takes no longer for ten million pairs than for ten.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -22,6 +23,8 @@ from hark.errors import HarkError, UserError
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
+ONE_SIDED: tuple[Side] = ("target",)
+"""The side of text that is not a pair: a model predicts it from itself."""
 FORMAT = 1
 OFFSET = np.dtype("<i8")
 FEW = 16
@@ -55,11 +58,11 @@ class Sentences:
 class StoreWriter:
     """Writes a token store atomically: into a temporary folder that `close` renames to its final name."""
 
-    def __init__(self, folder: Path | str, vocab_size: int) -> None:
+    def __init__(self, folder: Path | str, vocab_size: int, sides: Sequence[Side] = SIDES) -> None:
         self.folder = Path(folder)
         self.vocab_size = vocab_size
         self.pairs = 0
-        self.tokens: dict[Side, int] = dict.fromkeys(SIDES, 0)
+        self.tokens: dict[Side, int] = dict.fromkeys(sides, 0)
         self._partial = self.folder.with_name(f".{self.folder.name}.partial")
         self._files: dict[str, BinaryIO] = {}
         if self.folder.exists():
@@ -67,7 +70,7 @@ class StoreWriter:
         try:
             shutil.rmtree(self._partial, ignore_errors=True)
             self._partial.mkdir(parents=True)
-            for side in SIDES:
+            for side in sides:
                 for part in ("tokens", "offsets"):
                     name = f"{side}.{part}"
                     self._files[name] = (self._partial / name).open("wb")
@@ -76,19 +79,21 @@ class StoreWriter:
             self.discard()
             raise self._failure(error) from error
 
-    def append(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
-        self.append_packed(Sentences.pack(sources), Sentences.pack(targets))
+    def append(self, *sides: Sequence[Sequence[int]]) -> None:
+        """Append sentences: those of the source and of the target, or of the only side."""
+        self.append_packed(*map(Sentences.pack, sides))
 
-    def append_packed(self, sources: Sentences, targets: Sentences) -> None:
+    def append_packed(self, *sides: Sentences) -> None:
         """Append sentences that are already concatenated: a tenth of the time of `append`."""
-        if len(sources.lengths) != len(targets.lengths):
-            raise ValueError(f"{len(sources.lengths)} sources but {len(targets.lengths)} targets")
+        counts = [len(sentences.lengths) for sentences in sides]
+        if len(set(counts)) > 1:
+            raise ValueError(f"{counts[0]} sources but {counts[1]} targets")
         try:
-            for side, sentences in zip(SIDES, (sources, targets), strict=True):
+            for side, sentences in zip(self.tokens, sides, strict=True):
                 self._write(side, sentences)
         except OSError as error:
             raise self._failure(error) from error
-        self.pairs += len(sources.lengths)
+        self.pairs += counts[0]
 
     def _write(self, side: Side, sentences: Sentences) -> None:
         ids = sentences.ids
@@ -110,8 +115,7 @@ class StoreWriter:
                 "format": FORMAT,
                 "dtype": id_type(self.vocab_size).name,
                 "pairs": self.pairs,
-                "source_tokens": self.tokens["source"],
-                "target_tokens": self.tokens["target"],
+                **{f"{side}_tokens": count for side, count in self.tokens.items()},
             }
             (self._partial / "store.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
             self._partial.rename(self.folder)
@@ -140,7 +144,8 @@ class StoreWriter:
 
 
 class TokenStore:
-    """Pairs of a corpus as token ids, without BOS and EOS, with constant-time random access."""
+    """Pairs of a corpus, or sentences of one side, as token ids, without BOS and EOS, with constant-time random
+    access."""
 
     def __init__(
         self, folder: Path, tokens: dict[Side, NDArray[np.unsignedinteger]], offsets: dict[Side, NDArray[np.int64]]
@@ -154,7 +159,7 @@ class TokenStore:
         folder = Path(folder)
         about = _read_about(folder)
         tokens, offsets = {}, {}
-        for side in SIDES:
+        for side in _sides(about):
             count = about[f"{side}_tokens"]
             tokens[side] = _map(folder / f"{side}.tokens", np.dtype(about["dtype"]).newbyteorder("<"), count)
             offsets[side] = _map(folder / f"{side}.offsets", OFFSET, about["pairs"] + 1)
@@ -169,17 +174,20 @@ class TokenStore:
         offsets = {source: self._offsets[target], target: self._offsets[source]}
         return TokenStore(self.folder, tokens, offsets)
 
-    def __len__(self) -> int:
-        return len(self._offsets["source"]) - 1
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return tuple(self._tokens)
 
-    def __getitem__(self, index: int) -> tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]:
+    def __len__(self) -> int:
+        return len(self._offsets["target"]) - 1
+
+    def __getitem__(self, index: int) -> tuple[NDArray[np.unsignedinteger], ...]:
         if not -len(self) <= index < len(self):
             raise IndexError(f"pair {index} of {len(self)}")
         index %= len(self)
-        source, target = (
-            self._tokens[side][self._offsets[side][index] : self._offsets[side][index + 1]] for side in SIDES
+        return tuple(
+            self._tokens[side][self._offsets[side][index] : self._offsets[side][index + 1]] for side in self.sides
         )
-        return source, target
 
     @property
     def source_lengths(self) -> NDArray[np.int32]:
@@ -260,10 +268,14 @@ def _read_about(folder: Path) -> dict[str, Any]:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else None
         raise UserError(f"{path}: format {found}; this version of hark reads format {FORMAT}; prepare it again")
-    counts = [about.get(key) for key in ("pairs", "source_tokens", "target_tokens")]
+    counts = [about.get(key) for key in ("pairs", *(f"{side}_tokens" for side in _sides(about)))]
     if about.get("dtype") not in ("uint16", "uint32") or not all(type(n) is int and n >= 0 for n in counts):
         raise _damaged(path, "a count or the dtype is missing or invalid")
     return about
+
+
+def _sides(about: Mapping[str, Any]) -> tuple[Side, ...]:
+    return SIDES if "source_tokens" in about else ONE_SIDED
 
 
 def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hark.data.pool import Lengths, Pool
+from hark.data.pool import Lengths, Pool, slot_lengths
 
 _ROUNDS = 4
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -69,8 +69,7 @@ class Draw:
     """The pairs of consecutive batches: one column per batch, one row per stratum; -1 and length 0 if empty."""
 
     rows: NDArray[np.int64]
-    source: Lengths
-    target: Lengths
+    lengths: Lengths  # (sides, strata, batches)
     corpus: NDArray[np.int64]  # corpus of each stratum
     passes: NDArray[np.int64]  # by corpus and batch: the number of the pass over that corpus
 
@@ -87,7 +86,7 @@ def n_strata(pool: Pool, unit: int) -> int:
 def draw(pools: Sequence[Pool], unit: int, seed: int, first: int, count: int) -> Draw:
     """Draw the pairs of batches first .. first+count-1, before any move to make them fit."""
     batches = np.arange(first, first + count)
-    parts: list[tuple[NDArray[np.int64], Lengths, Lengths]] = []
+    parts: list[tuple[NDArray[np.int64], Lengths]] = []
     corpus: list[int] = []
     passes = []
     for c, pool in enumerate(pools):
@@ -98,8 +97,8 @@ def draw(pools: Sequence[Pool], unit: int, seed: int, first: int, count: int) ->
         rank = stratum * length + permute(batches % length, length, key)
         parts.append(_look_up(pool, rank, passes[-1]))
         corpus += [c] * strata
-    rows, source, target = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Draw(rows, source, target, np.array(corpus), np.array(passes))
+    rows, lengths = (np.concatenate(part, axis=-2) for part in zip(*parts, strict=True))
+    return Draw(rows, lengths, np.array(corpus), np.array(passes))
 
 
 def _once(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -107,15 +106,13 @@ def _once(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return numbers[:1] if numbers[0] == numbers[-1] else numbers
 
 
-def _look_up(
-    pool: Pool, rank: NDArray[np.int64], passes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Lengths, Lengths]:
+def _look_up(pool: Pool, rank: NDArray[np.int64], passes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Lengths]:
     rows = np.full(rank.shape, -1, np.int64)
-    source, target = np.zeros(rank.shape, np.int32), np.zeros(rank.shape, np.int32)
+    lengths = np.zeros((len(pool.sides), *rank.shape), np.int32)
     variants = passes % len(pool.variants)
     for variant in np.unique(variants):
         selected = (rank < len(pool)) & (variants == variant)
         chosen = pool.longest_first(variant)[rank[selected]].astype(np.int64)
         rows[selected] = chosen
-        source[selected], target[selected] = pool.lengths(pool.store(variant), chosen)
-    return rows, source, target
+        lengths[:, selected] = slot_lengths(pool.store(variant), chosen)
+    return rows, lengths

@@ -117,7 +117,7 @@ class Batches(ABC, Generic[S]):
     """
 
     batches_per_epoch: int  # one pass over each corpus of weight 1
-    fill: tuple[float, float]  # share of source and of target slots that hold tokens, over the whole stream
+    fill: tuple[float, ...]  # share of the slots of each side that hold tokens, over the whole stream
 
     def __init__(
         self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, source: SideIds | None = None
@@ -126,8 +126,11 @@ class Batches(ABC, Generic[S]):
         self.config = config
         self.special = special
         target = SideIds(special.pad, special.end)
-        self.sides: Mapping[Side, SideIds] = {"source": source or target, "target": target}
+        ids: Mapping[Side, SideIds] = {"source": source or target, "target": target}
         pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
+        if len({pool.sides for pool in pools}) > 1:
+            raise UserError("pairs and text of one side cannot be mixed in a run; prepare them apart")
+        self.sides: Mapping[Side, SideIds] = {side: ids[side] for side in pools[0].sides}
         self.pools = apply_temperature(pools, config.temperature)
         if not any(len(pool) for pool in self.pools):
             raise UserError(
@@ -167,7 +170,8 @@ class Batches(ABC, Generic[S]):
     def fingerprint(self) -> int:
         """A hash of everything that determines the stream except the seed."""
         config = self.config
-        source, target = self.sides["source"], self.sides["target"]
+        target = self.sides["target"]
+        source = self.sides.get("source", target)
         shapes = (
             STREAM_VERSION,
             config.kind,
