@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 from unittest.mock import patch
 
 import hark
@@ -37,11 +38,21 @@ class Measured:
 
 
 def translate(model: Loaded, sources: Sequence[str], pair: tuple[str, str], together: bool) -> Measured:
-    grouped, again = [], []
+    grouped: list[Any] = []
+    again: list[Any] = []
     task, alone = context.translate_together, context.PlainSentence.alone
+
+    def count_grouped(sentences: Sequence[Any]) -> Any:
+        grouped.extend(sentences)
+        return task(sentences)
+
+    def count_again(sentence: Any) -> Any:
+        again.append(sentence)
+        return alone(sentence)
+
     with (
-        patch.object(context, "translate_together", lambda sentences: grouped.extend(sentences) or task(sentences)),
-        patch.object(context.PlainSentence, "alone", lambda sentence: again.append(sentence) or alone(sentence)),
+        patch.object(context, "translate_together", count_grouped),
+        patch.object(context.PlainSentence, "alone", count_again),
     ):
         start = perf_counter()
         options = {"source": pair[0], "target": pair[1], "formality": None, "check": False, "context": together}

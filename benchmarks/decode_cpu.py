@@ -144,7 +144,7 @@ def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, b
 
 def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], int]:
     """Hugging Face's `generate` with a model of the same size in float32."""
-    from transformers import MarianMTModel  # type: ignore[import-not-found]
+    from transformers import MarianMTModel
 
     torch.set_num_threads(available_cores())
     marian = MarianMTModel(marian_config(material.bundle.config.model, forced_eos_token_id=None)).eval()

@@ -96,7 +96,7 @@ def run_ours(engine: TorchEngine, requests: Sequence[Request]) -> dict[int, Hypo
 
 def hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: str) -> Callable[[], None]:
     """A MarianMTModel of the same size, in bfloat16 with PyTorch's fused attention."""
-    from transformers import MarianMTModel  # type: ignore[import-not-found]
+    from transformers import MarianMTModel
 
     model = MarianMTModel(marian_config(config, forced_eos_token_id=None)).to(device, torch.bfloat16).eval()
     ordered = sorted(sources, key=len)
@@ -214,8 +214,7 @@ def main() -> None:
     arguments.sentences = arguments.stream or arguments.sentences
     device = "cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu"
     if arguments.tiny:
-        small = {"d_model": 32, "d_ff": 64, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 2}
-        config = replace(config, **small, vocab_size=500)
+        config = replace(config, d_model=32, d_ff=64, n_heads=2, n_encoder_layers=1, n_decoder_layers=2, vocab_size=500)
         arguments.sentences, arguments.rounds = min(arguments.sentences, 12), 1
     elif device == "cpu":
         parser.error("no GPU; use --tiny to run on a CPU")
@@ -248,12 +247,12 @@ def main() -> None:
             (measure_align if arguments.align else measure_stream)(engine, sources, beam, arguments.rounds)
         return
     for beam in beams:
-        search, requests = search_name(beam), [forced(source, beam) for source in sources]
+        name, requests = search_name(beam), [forced(source, beam) for source in sources]
         work = partial(run_ours, engine, requests)
-        measure(f"hark, {engine.name}, {search}", work, arguments.rounds, len(sources), tokens)
+        measure(f"hark, {engine.name}, {name}", work, arguments.rounds, len(sources), tokens)
         if not arguments.ours and find_spec("transformers"):
             theirs = hugging_face(config, sources, beam, device)
-            name = f"Hugging Face generate, bfloat16, {search}"
+            name = f"Hugging Face generate, bfloat16, {name}"
             measure(name, theirs, arguments.rounds, len(sources), tokens)
     engine.close()
     if not arguments.ours and find_spec("ctranslate2"):  # not installed on a bare GPU machine

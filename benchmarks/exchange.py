@@ -63,7 +63,7 @@ def write_opus_mt(folder: Path, shape: ModelConfig) -> Path:
 
     The vocabulary is filled up with pieces that occur in no text, because the sample corpus is too small for so many.
     """
-    from transformers import MarianMTModel  # type: ignore[import-not-found]
+    from transformers import MarianMTModel
 
     folder.mkdir(parents=True)
     pairs = list(islice(read_pairs(CorpusConfig(*paths()["train"]), "en", "de"), TINY_PAIRS if shape is TINY else None))
@@ -208,7 +208,7 @@ def systems(folder: Path, bundle: Bundle, device: str, arguments: argparse.Names
         pieces = vocabulary.pieces(range(config.vocab_size))
         for size in arguments.batches:
             yield f"CTranslate2 by hand, int8, batches of {size}", by_hand(translator, pieces, sources, beam, size)
-    from transformers import MarianMTModel  # type: ignore[import-not-found]
+    from transformers import MarianMTModel
 
     for dtype in (torch.float32,) if device == "cpu" else (torch.bfloat16, torch.float16):
         model = MarianMTModel.from_pretrained(folder).to(device, dtype).eval()
@@ -220,7 +220,7 @@ def systems(folder: Path, bundle: Bundle, device: str, arguments: argparse.Names
 
 def quiet() -> None:
     """Keep progress bars and advice off the terminal."""
-    from transformers.utils import logging  # type: ignore[import-not-found]
+    from transformers.utils import logging
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()

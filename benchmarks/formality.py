@@ -86,8 +86,8 @@ def main() -> None:
         for form, width in COLUMNS:
             lines = [line for each in translate(model, texts, pair, form) for line in each] if able else []
             lines = [line for line in lines if has_address(line, target)]
-            right = sum(form_of(line, target) == form for line in lines)
-            cells += f"{len(lines):>8,}{right / max(1, len(lines)):>{width}.1%}"
+            right_lines = sum(form_of(line, target) == form for line in lines)
+            cells += f"{len(lines):>8,}{right_lines / max(1, len(lines)):>{width}.1%}"
         found, one_form, right = share_forms(texts, translate(model, texts, pair, "auto"), target)
         print(f"{cells}{found:>8,}{one_form:>10.1%}{right:>8.1%}", flush=True)
 

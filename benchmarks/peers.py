@@ -85,7 +85,7 @@ class Peer(nn.Module, ABC):
 
 def marian_config(config: ModelConfig, **changes: Any) -> Any:
     """A `MarianConfig` with our sizes and special ids, ReLU and PyTorch's fused attention."""
-    from transformers import MarianConfig  # type: ignore[import-not-found]
+    from transformers import MarianConfig
 
     settings = {
         "vocab_size": config.vocab_size,
@@ -112,7 +112,7 @@ class Marian(Peer):
     """Hugging Face's MarianMTModel, an implementation of this architecture."""
 
     def __init__(self, config: ModelConfig) -> None:
-        from transformers import MarianMTModel  # type: ignore[import-not-found]
+        from transformers import MarianMTModel
 
         super().__init__()
         self.model = MarianMTModel(

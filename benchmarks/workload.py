@@ -85,8 +85,8 @@ def join(stores: Sequence[TokenStore]) -> TokenStore:
     pairs = [store[i] for store in stores for i in range(len(store))]
     sources, targets = zip(*pairs, strict=True)
     tokens = iter([np.concatenate(sources), np.concatenate(targets)])
-    lengths = [np.array([len(ids) + 1 for ids in side]) for side in (sources, targets)]
-    return make_store(*lengths, lambda _: next(tokens))
+    source, target = (np.array([len(ids) + 1 for ids in side]) for side in (sources, targets))
+    return make_store(source, target, lambda _: next(tokens))
 
 
 def lengths_of(batch: Batch[Any]) -> tuple[Lengths, Lengths]:

@@ -6,19 +6,23 @@
 """
 
 from dataclasses import replace
+from typing import Any
 
 from hark.facts import TextFacts
 
 ORIGINAL, TAUGHT, TEXTS, TAGGED = "-original", "-taught", "-texts", "-tagged"
 
-_TATOEBA = {
+_TATOEBA: Any = {
     "licence": "CC BY 2.0 FR",
     "licence_url": "https://creativecommons.org/licenses/by/2.0/fr/",
     "attribution": "Tatoeba's contributors",
     "url": "https://tatoeba.org",
 }
-_DEBIAN = {"attribution": "Debian, and the authors and translators of its packages", "url": "https://www.debian.org"}
-_DING = {
+_DEBIAN: Any = {
+    "attribution": "Debian, and the authors and translators of its packages",
+    "url": "https://www.debian.org",
+}
+_DING: Any = {
     "licence": "GPL-2.0-or-later",
     "attribution": "Frank Richter, Ding",
     "url": "https://www-user.tu-chemnitz.de/~fri/ding/",

@@ -64,10 +64,10 @@ def widen(weights: Weights, wanted: int, seed: int = 1) -> dict[str, np.ndarray]
 
 def add_symbols(model: bytes, symbols: Sequence[str]) -> bytes:
     """Replace the last pieces of a vocabulary, the least frequent ones, by symbols."""
-    proto = sentencepiece_model_pb2.ModelProto.FromString(model)
+    proto = sentencepiece_model_pb2.ModelProto.FromString(model)  # type: ignore[attr-defined]  # made at import
     for piece, symbol in zip(reversed(proto.pieces), symbols, strict=False):
         piece.piece = f"{SPACE}<{symbol}>"
-        piece.type = sentencepiece_model_pb2.ModelProto.SentencePiece.USER_DEFINED
+        piece.type = sentencepiece_model_pb2.ModelProto.SentencePiece.USER_DEFINED  # type: ignore[attr-defined]
     return bytes(proto.SerializeToString())
 
 

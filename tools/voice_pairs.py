@@ -126,7 +126,7 @@ class PairText:
         self.add("written-texts", list(dict.fromkeys(joined)), WRITTEN)
         many = [(cells[places[0]], cells[places[1]]) for cells in self.written("many")]
         self.add("many", many, MANY)
-        self.add("many-texts", join_lines(list(filter(all, many)), draw, 10_000, 600), 1)
+        self.add("many-texts", join_lines([pair for pair in many if all(pair)], draw, 10_000, 600), 1)
         words = [*self.read("words"), *(pair[::-1] for pair in self.read("words", -1))]
         self.add("words", list(dict.fromkeys(words)), WORDS)
         self.add("taught", [*self.read("taught"), *(pair[::-1] for pair in self.read("taught", -1))], 1)

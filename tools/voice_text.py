@@ -180,12 +180,12 @@ def gather_found(data: Path, held_out: Folds, folder: Path) -> None:
         code: [(line,) for line in read_lines(data / f"found/mono.{code}.xz") if is_free(code, line)]
         for code in LANGUAGES
     }
-    for code, rows in lines.items():
-        write_rows(folder / f"mono.{code}.tsv.xz", rows)
+    for code, sentences in lines.items():
+        write_rows(folder / f"mono.{code}.tsv.xz", sentences)
     for path in sorted((data / "found").glob("words.*.tsv.xz")):
-        rows = list(read_table(path))
-        senses = Counter(row[0] for row in rows)
-        write_rows(folder / path.name, (row for row in rows if senses[row[0]] == 1))
+        words_of = list(read_table(path))
+        senses = Counter(row[0] for row in words_of)
+        write_rows(folder / path.name, (row for row in words_of if senses[row[0]] == 1))
     for path in sorted((data / "found").glob("taught.*.tsv.xz")):
         codes = path.name.split(".")[1].split("-")
         pairs = (row for row in read_table(path) if all(map(is_free, codes, row)))
@@ -203,8 +203,8 @@ def gather_parliament(data: Path, rows: Path, folder: Path) -> None:
     held_out.discard(b"")
     seen: set[str] = set()
     kept: list[Row] = []
-    with rows.open(encoding="utf-8") as file:
-        for line in file:
+    with rows.open(encoding="utf-8") as opened:
+        for line in opened:
             row = line.rstrip("\n").split("\t")
             good = len(row) == len(LANGUAGES) and not any(fold(cell) in held_out for cell in row)
             if good and row[0] not in seen:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from hark.data.filters import LanguageCheck
+from hark.data.language import LanguageCheck
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 TEXTS = ".text.tsv"

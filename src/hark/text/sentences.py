@@ -47,7 +47,7 @@ def split_sentences(text: str, language: str) -> list[str]:
 def segment(text: str, language: str) -> list[str]:
     """Return the sentences of a text of bounded length: sentencex is quadratic in the number of punctuation marks."""
     try:
-        import sentencex  # type: ignore[import-untyped]  # imported here because only splitting needs it
+        import sentencex  # imported here because only splitting needs it
     except ImportError:
         raise HarkError("splitting text into sentences requires sentencex; pip install sentencex") from None
     try:
