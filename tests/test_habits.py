@@ -61,3 +61,10 @@ def test_names_are_words_of_the_field() -> None:
 def test_the_walk_sees_words_in_names() -> None:
     names = set(names_of(ast.parse("class ReadWish:\n    def f(self, THE_TENANTS):\n        nowhere = 1\n")))
     assert {word for name in names for word in words_of(name) & DIALECT.keys()} == {"wish", "tenant", "nowhere"}
+
+
+def test_a_release_has_one_version() -> None:
+    root = HOUSE.parents[1]
+    (newest,) = re.findall(r"^## (\d\S*) - \d{4}-\d\d-\d\d$", (root / "CHANGELOG.md").read_text(), re.MULTILINE)[:1]
+    (cited,) = re.findall(r"^version: (\S+)$", (root / "CITATION.cff").read_text(), re.MULTILINE)
+    assert newest == cited == hark.__version__

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hark.inspect.page import Page
     from hark.translate.load import Loaded
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def load(path: "Path | str", **engine: "Any") -> "Loaded":
