@@ -62,7 +62,7 @@ def _uncached(model: Transformer, source: tuple[int, ...]) -> Logits:
     known: dict[tuple[int, ...], Tensor] = {}
     with torch.inference_mode():
         one = padded_layout(torch.tensor([len(source)]), torch.tensor([1]))
-        memory_1SD = model.encode(torch.tensor([source]), one.source_positions, one.encoder)
+        memory_1SD = model.encode(torch.tensor([source]), one.positions["source"], one.patterns["encoder"])
 
     def steps(outputs: Sequence[Sequence[int]]) -> Tensor:
         asked = [tuple(output) for output in outputs]
@@ -78,7 +78,8 @@ def _uncached(model: Transformer, source: tuple[int, ...]) -> Logits:
         )
         with torch.inference_mode():
             memory_BSD = memory_1SD.expand(len(outputs), -1, -1)
-            hidden_BTD = model.decode(target_BT, memory_BSD, layout.target_positions, layout.decoder, layout.cross)
+            decoder, cross = layout.patterns["decoder"], layout.patterns["cross"]
+            hidden_BTD = model.decode(target_BT, memory_BSD, layout.positions["target"], decoder, cross)
             return model.logits(hidden_BTD[:, -1])
 
     return steps

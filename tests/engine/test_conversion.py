@@ -102,7 +102,7 @@ def test_a_shared_matrix_is_stored_once() -> None:
 @pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t"])
 def test_sinusoids_equal_the_models(kind: Positions) -> None:
     config = ModelConfig(d_model=64, positions=kind, max_positions=300, position_offset=2)
-    table = positions.Sinusoidal(encoder_decoder(config)[0]).table
+    table = positions.Sinusoidal(encoder_decoder(config)["encoder"]).table
     assert table.shape == (300, 64)
     assert np.abs(sinusoids(config) - table.numpy()).max() < 1e-6
 

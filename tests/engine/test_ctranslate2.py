@@ -268,7 +268,7 @@ def test_attention(beam: int, alignment: AlignmentHeads | None, model: Transform
         source = requests[number].source
         layers: list[torch.Tensor] = []
         layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(best.tokens) + 1]))
-        model(torch.tensor([source]), torch.tensor([[BOS, *best.tokens]]), layout.observed(cross=layers.append))
+        model(torch.tensor([source]), torch.tensor([[BOS, *best.tokens]]), layout.observed({"cross": layers.append}))
         steps_TS = layers[expected.layer][0, list(expected.heads)].mean(0).numpy()
         rows = range(len(best.tokens))
         if expected.step == "reads":

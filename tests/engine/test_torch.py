@@ -21,7 +21,6 @@ from hark.engine.torch import LANES, TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
 from hark.model import Transformer, padded_layout
-from hark.model.patterns import Observed
 from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.engine.naive import beam_search, next_log_probs
 from tests.engine.oracle import arrival_of, log_probs, search_without_cache, uncached
@@ -209,7 +208,7 @@ def test_attention_is_that_of_the_model(engine: TorchEngine) -> None:
     layers: list[Tensor] = []
     target_BT = torch.tensor([[BOS, *best.tokens[:-1]]])
     layout = padded_layout(torch.tensor([len(source)]), torch.tensor([target_BT.shape[1]]))
-    layout = replace(layout, cross=Observed(layout.cross, layers.append))
+    layout = layout.observed({"cross": layers.append})
     with torch.no_grad():
         engine.model(torch.tensor([source]), target_BT, layout)
     other = TorchEngine(engine.model, SPECIAL, alignment=AlignmentHeads(1, (0, 2)))

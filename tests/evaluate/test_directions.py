@@ -10,7 +10,7 @@ from hark.evaluate.evaluation import evaluate
 from hark.evaluate.examples import choose_examples
 from hark.evaluate.held_out import HeldOutSet, sets_of
 from hark.evaluate.page import render
-from hark.evaluate.systems import Model
+from hark.evaluate.systems import ModelSystem
 from hark.translate.load import Loaded
 from tests.evaluate.material import Known
 from tests.trilingual import DIRECTIONS
@@ -18,7 +18,7 @@ from tests.trilingual import DIRECTIONS
 
 @pytest.fixture(scope="module")
 def model(many_run):
-    return Model("toy", Loaded(many_run.best, engine="ctranslate2", threads=1))
+    return ModelSystem("toy", Loaded(many_run.best, engine="ctranslate2", threads=1))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_directions_without_training_are_marked(model, result):
     trained = model.loaded.facts.pairs
     first = result.sets[0].held_out
 
-    class Untrained(Model):
+    class Untrained(ModelSystem):
         def is_trained_on(self, pair):
             return pair != first.languages
 

@@ -65,7 +65,7 @@ def test_a_cuda_graph_computes_the_loss_and_gradients_of_each_batch() -> None:
 
 
 def test_an_objective_with_one_stream_runs_as_a_cuda_graph() -> None:
-    objective = one_stream.model().cuda()
+    objective = one_stream.objective().cuda()
     live, recorded = EagerPasses(objective, GPU, CONFIG), GraphPasses(objective, GPU, CONFIG)
     batches = [one_stream.packed_batch(one_stream.draw_sentences(20, seed)) for seed in range(3)]
     for batch in batches:

@@ -1,6 +1,6 @@
 """Changed models in one batch equal separate ones: by the formulas in numpy, and by masking."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from hark.inspect import variants as module
 from hark.inspect.attention import Head
 from hark.inspect.recording import Recording
 from hark.inspect.variants import Change, Variants
-from hark.model import Transformer, padded_layout
+from hark.model import Layout, Transformer, padded_layout
 from hark.model.patterns import Padded
 from hark.text.tokenizer import BOS, EOS
 from tests.inspect.reference import Reference
@@ -78,7 +78,7 @@ def test_omitting_tokens_equals_masking_for_all_position_kinds(positions: str) -
     layout = padded_layout(torch.tensor([len(SOURCE)]), torch.tensor([len(READ)]))
     for word, hidden in HIDDEN.items():
         keys = Padded(torch.tensor([[position not in hidden for position in range(len(SOURCE))]]))
-        masked = replace(layout, encoder=keys, cross=keys)
+        masked = Layout(layout.positions, {**layout.patterns, "encoder": keys, "cross": keys})
         with torch.no_grad():
             logits_TV = model(torch.tensor([SOURCE]), torch.tensor([READ]), masked)[0]
         expected = logits_TV.log_softmax(-1)[torch.arange(len(WRITTEN)), torch.tensor(WRITTEN)]

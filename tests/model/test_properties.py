@@ -52,7 +52,7 @@ def test_without_positions_the_encoder_is_permutation_equivariant(norm: str, len
     model, batch = build(norm=norm, positions="none"), ragged([length], [1])
     order = torch.randperm(length)
     memory, permuted = (
-        model.encode(source, batch.padded.source_positions, batch.padded.encoder)
+        model.encode(source, batch.padded.positions["source"], batch.padded.patterns["encoder"])
         for source in (batch.source_BS, batch.source_BS[:, order])
     )
     torch.testing.assert_close(permuted, memory[:, order], atol=1e-5, rtol=0)
@@ -63,9 +63,9 @@ def test_with_positions_order_matters() -> None:
         model, batch = build(positions=positions), ragged([6], [1])
         flipped = batch.source_BS.flip(1)
         layout = batch.padded
-        memory = model.encode(batch.source_BS, layout.source_positions, layout.encoder)
+        memory = model.encode(batch.source_BS, layout.positions["source"], layout.patterns["encoder"])
         assert not torch.allclose(
-            model.encode(flipped, layout.source_positions, layout.encoder).flip(1), memory, atol=1e-3
+            model.encode(flipped, layout.positions["source"], layout.patterns["encoder"]).flip(1), memory, atol=1e-3
         )
 
 

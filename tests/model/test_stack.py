@@ -114,7 +114,7 @@ def test_a_non_causal_stack_cannot_be_cached() -> None:
 
 def test_the_papers_stacks() -> None:
     """Section 3.1, with the sizes of 3.3."""
-    encoder, decoder = encoder_decoder(ModelConfig())
+    encoder, decoder = encoder_decoder(ModelConfig()).values()
     assert encoder == StackSpec()
     assert decoder == StackSpec(("self_attention", "cross_attention", "feed_forward"), causal=True)
     assert (encoder.n_layers, encoder.d_model, encoder.d_ff, encoder.n_heads) == (6, 512, 2048, 8)

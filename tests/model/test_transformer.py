@@ -23,8 +23,8 @@ def test_equals_nn_transformer_with_the_same_weights(norm: str, activation: str)
     x_source = torch.randn(4, 12, 32)
     x_target = torch.randn(4, 10, 32)
 
-    our_memory = ours.encoder(x_source, layout.encoder)
-    our_hidden = ours.decoder(x_target, layout.decoder, our_memory, layout.cross)
+    our_memory = ours.encoder(x_source, layout.patterns["encoder"])
+    our_hidden = ours.decoder(x_target, layout.patterns["decoder"], our_memory, layout.patterns["cross"])
     causal = torch.nn.Transformer.generate_square_subsequent_mask(10)
     their_memory = theirs.encoder(x_source, src_key_padding_mask=padding_BS)
     their_hidden = theirs.decoder(x_target, their_memory, tgt_mask=causal, memory_key_padding_mask=padding_BS)
@@ -74,7 +74,7 @@ def test_observed_equals_fast(changes: dict[str, object], layout: str) -> None:
     tokens = (batch.source_BS, batch.target_BT) if layout == "padded" else (batch.source_N, batch.target_N)
     plain = getattr(batch, layout)
     seen: dict[str, list[torch.Tensor]] = {"encoder": [], "decoder": [], "cross": []}
-    observed = plain.observed(**{use: sink.append for use, sink in seen.items()})
+    observed = plain.observed({use: sink.append for use, sink in seen.items()})
     torch.testing.assert_close(model(*tokens, observed), model(*tokens, plain), atol=1e-5, rtol=1e-5)
     assert [len(seen[use]) for use in ("encoder", "decoder", "cross")] == [len(model.encoder.layers), 2, 2]
     for weights in (weights for use in seen.values() for weights in use):

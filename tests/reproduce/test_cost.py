@@ -7,8 +7,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hark.config import ModelConfig
 from hark.data.dataset import Dataset
-from hark.model import Layout, Transformer
-from hark.model.patterns import Observed, Padded
+from hark.model import Transformer
+from hark.model.layout import of_translation
+from hark.model.patterns import Padded
 from hark.reproduce.cost import Lengths, forward_flops, run_flops, text_lengths, training_flops
 
 SHAPES = {
@@ -33,10 +34,11 @@ def test_counts_agree_with_torch(name: str) -> None:
         model = Transformer(config)
         positions = [torch.arange(n).expand(pairs, -1) for n in (source, target)]
         # Explicit products: torch does not count every fused kernel.
-        patterns = [Observed(each, lambda _: None) for each in (Padded(), Padded(causal=True), Padded())]
+        layout = of_translation(*positions, Padded(), Padded(causal=True), Padded())
+        layout = layout.observed(dict.fromkeys(layout.patterns, lambda _: None))
         tokens = [torch.zeros(pairs, n, dtype=torch.long) for n in (source, target)]
         with FlopCounterMode(display=False) as counter:
-            out = model(*tokens, Layout(positions[0], positions[1], *patterns))
+            out = model(*tokens, layout)
             forward = counter.get_total_flops()
             out.sum().backward()
         both = counter.get_total_flops()

@@ -1,12 +1,13 @@
 """A minimal objective with one stream, a causal language model, and batches for it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from hark.data.batches import Batch, PackedStream, PaddedStream, TokenStream
+from hark.model import Layout, Model, Stack, StackSpec
 from hark.model.patterns import Packed, Padded, Pattern
 from hark.text.vocabulary import SpecialIds
 from hark.train.loss import Streams, smoothed_loss
@@ -16,22 +17,44 @@ VOCABULARY = 40
 LONGEST = 16
 
 
-class LanguageModel(nn.Module):
-    """Predicts each token of the stream "text" from those before it."""
+class LanguageModel(Model):
+    """One stack that predicts each token of the stream "text" from those before it."""
 
-    def __init__(self, d_model: int = 32, n_heads: int = 2) -> None:
+    reads = {"text": "only"}  # noqa: RUF012
+    predicts = "text"
+
+    def __init__(self) -> None:
         super().__init__()
-        self.n_heads = n_heads
-        self.embedding = nn.Embedding(VOCABULARY, d_model)
-        self.qkv, self.output = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, VOCABULARY)
+        self.embedding = nn.Embedding(VOCABULARY, 32)
+        self.stack = Stack(
+            StackSpec(n_layers=1, d_model=32, d_ff=32, n_heads=2, k_width=16, v_width=16, causal=True, dropout=0)
+        )
+
+    @property
+    def stacks(self) -> dict[str, Stack]:
+        return {"only": self.stack}
+
+    def hidden(self, tokens: Mapping[str, Tensor], layout: Layout) -> Tensor:
+        return self.stack(self.embedding(tokens["text"]), layout.patterns["only"])
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return hidden @ self.output_weight.T
+
+    @property
+    def output_weight(self) -> Tensor:
+        return self.embedding.weight
+
+
+class LanguageObjective(nn.Module):
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.model = model
 
     def forward(self, streams: Streams) -> tuple[Tensor, Tensor]:
         text = streams["text"]
         assert text.labels is not None
-        x = self.embedding(text.tokens)
-        heads = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))
-        attended = self.pattern(text)(*heads.unbind(-3)).flatten(-2)
-        return smoothed_loss(self.output(x + attended), text.labels, 0.1, SPECIAL.pad)
+        hidden = self.model.hidden({"text": text.tokens}, Layout({}, {"only": self.pattern(text)}))
+        return smoothed_loss(self.model.logits(hidden), text.labels, 0.1, SPECIAL.pad)
 
     def pattern(self, text: TokenStream[Tensor]) -> Pattern:
         return Packed(text.cu, text.cu, LONGEST, causal=True) if isinstance(text, PackedStream) else Padded(causal=True)
@@ -71,6 +94,6 @@ def batch_of(stream: TokenStream, n_sentences: int, n_tokens: int) -> Batch:
     return Batch(0, np.zeros((n_sentences, 3), np.int64), {"text": stream}, {"text": n_tokens})
 
 
-def model() -> LanguageModel:
+def objective() -> LanguageObjective:
     torch.manual_seed(1)
-    return LanguageModel()
+    return LanguageObjective(LanguageModel())

@@ -1,6 +1,7 @@
-"""Training works with streams by name, so an objective can have one stream instead of two."""
+"""Training works with stacks and streams by name, so a model can have one instead of two."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,18 +11,21 @@ from hark.config import Config
 from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.train.loss import to_tensors
-from hark.train.optimiser import Optimiser
+from hark.train.optimiser import build_optimiser
 from hark.train.passes import EagerPasses, Meter
 from hark.train.processes import Processes
-from tests.train.one_stream import draw_sentences, model, packed_batch, padded_batch
+from tests.train.one_stream import draw_sentences, objective, packed_batch, padded_batch
 
 HERE = Processes(0, 1, torch.device("cpu"))
 
 
-def test_an_objective_with_one_stream_learns() -> None:
-    objective = model()
-    passes, meter = EagerPasses(objective, HERE, Config()), Meter(HERE.device)
-    optimiser = Optimiser(list(objective.parameters()), Config().train)
+@pytest.mark.parametrize("kind", ["adam", "muon"])
+def test_a_model_of_one_stack_and_one_stream_learns(kind: str) -> None:
+    learner = objective()
+    model, train = learner.model, replace(Config().train, optimiser=kind)
+    passes, meter = EagerPasses(learner, HERE, Config()), Meter(HERE.device, model.reads, model.predicts)
+    optimiser = build_optimiser(model, train)
+    assert len(optimiser.muon.momentum) == (6 if kind == "muon" else 0)  # q, k, v, o and the two of feed-forward
     losses = []
     for step in range(40):
         batch = packed_batch(draw_sentences(20, seed=step))
@@ -30,17 +34,17 @@ def test_an_objective_with_one_stream_learns() -> None:
         losses.append(loss.item() / batch.n_target_tokens)
         optimiser.step(0.02)
     assert losses[-1] < 0.6 * losses[0]
-    mean, _, fill, source_share = meter.read(HERE)
+    mean, _, fill, shares = meter.read(HERE)
     assert mean == pytest.approx(sum(losses) / len(losses), rel=0.02)
     assert 0 < fill < 1
-    assert source_share == 0
+    assert shares == {"text": 1}
 
 
 def test_packed_and_padded_streams_give_the_same_loss() -> None:
-    objective, sentences = model(), draw_sentences(12, seed=3)
+    learner, sentences = objective(), draw_sentences(12, seed=3)
     packed, padded = packed_batch(sentences), padded_batch(sentences)
     assert packed.n_target_tokens == padded.n_target_tokens
-    losses = [torch.stack(objective(to_tensors(batch, HERE.device))) for batch in (packed, padded)]
+    losses = [torch.stack(learner(to_tensors(batch, HERE.device))) for batch in (packed, padded)]
     torch.testing.assert_close(*losses)
 
 

@@ -13,7 +13,7 @@ from hark.cli.streams import STDOUT, check_new_file, print_note, shown_count, wr
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
-    from hark.evaluate.systems import Model
+    from hark.evaluate.systems import ModelSystem
 
 WORSE = 3
 """Exit code if a score is below the baseline."""
@@ -134,7 +134,7 @@ def evaluate(
     from hark.evaluate.directions import choose_sets, matrix_table, set_direction
     from hark.evaluate.held_out import open_sets, wrong_direction
     from hark.evaluate.measures import Comet, choose_tokenisation, find_checkpoint
-    from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
+    from hark.evaluate.systems import ModelSystem, System, check_systems, name_models, read_systems
     from hark.evaluate.table import brief_table, full_table
     from hark.translate.load import Loaded
 
@@ -150,7 +150,7 @@ def evaluate(
     bundles = bundles or []
     load = partial(Loaded.named, engine=engine, device=device, precision=precision, threads=threads)
     models = [
-        Model(label, load(bundle), split, protect, changes)
+        ModelSystem(label, load(bundle), split, protect, changes)
         for label, bundle in zip(name_models(bundles), bundles, strict=True)
     ]
     wanted = source_language, target_language
@@ -203,7 +203,7 @@ def evaluate(
         raise typer.Exit(WORSE)
 
 
-def direction_of(models: "list[Model]", source: str | None, target: str | None) -> tuple[str, str] | None:
+def direction_of(models: "list[ModelSystem]", source: str | None, target: str | None) -> tuple[str, str] | None:
     """The direction to read a dataset of one pair in: that of the first model, or of the options."""
     if models and not models[0].several:
         return models[0].pair

@@ -10,7 +10,7 @@ from hark.data.dataset import Dataset
 from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import Tokenisation, choose_tokenisation, make_measures
-from hark.model import Transformer
+from hark.model import Model, Transformer
 from hark.train.job import DevScores
 
 PLACES = 1 << 16
@@ -53,7 +53,7 @@ class DevTranslations:
         self.twin: Transformer | None = None
 
     @torch.no_grad()
-    def __call__(self, model: Transformer) -> DevScores:
+    def __call__(self, model: Model) -> DevScores:
         engine = TorchEngine(
             self.copy(model),
             self.tokenizer.special,
@@ -75,7 +75,7 @@ class DevTranslations:
         engine.close()
         return result
 
-    def copy(self, model: Transformer) -> Transformer:
+    def copy(self, model: Model) -> Transformer:
         """Copy the current weights to a plain model, whatever kernels and sharding training uses."""
         device = model.output_weight.device
         if self.twin is None:

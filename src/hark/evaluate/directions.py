@@ -8,7 +8,7 @@ from hark.errors import UserError
 from hark.evaluate.evaluation import Evaluation
 from hark.evaluate.held_out import HeldOutSet
 from hark.evaluate.measures import TITLES, Measure, decimals
-from hark.evaluate.systems import Model
+from hark.evaluate.systems import ModelSystem
 from hark.evaluate.table import aligned
 from hark.facts import LanguagePair
 from hark.models import fits
@@ -42,7 +42,7 @@ class Matrix:
 
 
 def choose_sets(
-    sets: Sequence[HeldOutSet], models: Sequence[Model], source: str | None, target: str | None
+    sets: Sequence[HeldOutSet], models: Sequence[ModelSystem], source: str | None, target: str | None
 ) -> list[HeldOutSet]:
     """Keep the sets of the requested languages that every model translates."""
     chosen = [
@@ -61,7 +61,7 @@ def choose_sets(
 
 def set_direction(
     sets: list[HeldOutSet],
-    models: Sequence[Model],
+    models: Sequence[ModelSystem],
     pair: LanguagePair | None,
     source: str | None,
     target: str | None,

@@ -9,7 +9,7 @@ import hark
 from hark.evaluate.held_out import HeldOutSet
 from hark.evaluate.measures import Comet, Measure, Tokenisation, choose_tokenisation, make_measures
 from hark.evaluate.scores import Group, Score, score_lengths, score_set
-from hark.evaluate.systems import Model, Output, System
+from hark.evaluate.systems import ModelSystem, Output, System
 
 FORMAT = 1
 KIND = "hark evaluation"
@@ -94,7 +94,7 @@ def system_tree(system: SystemResult) -> dict[str, Any]:
 
 def is_zero_shot(system: System, held_out: HeldOutSet) -> bool:
     pair = held_out.languages
-    return isinstance(system, Model) and pair is not None and not system.is_trained_on(pair)
+    return isinstance(system, ModelSystem) and pair is not None and not system.is_trained_on(pair)
 
 
 def evaluate(

@@ -94,7 +94,7 @@ class HypothesisFiles:
 
 
 @dataclass
-class Model:
+class ModelSystem:
     """A hark model. Its engine is created on first use."""
 
     name: str
@@ -183,7 +183,9 @@ def read_systems(hypotheses: Sequence[str], sets: Sequence[HeldOutSet]) -> list[
     ]
 
 
-def check_systems(models: Sequence[Model], from_files: Sequence[HypothesisFiles], pair: tuple[str, str] | None) -> None:
+def check_systems(
+    models: Sequence[ModelSystem], from_files: Sequence[HypothesisFiles], pair: tuple[str, str] | None
+) -> None:
     """Raise an error if the systems cannot be compared: other languages, or two systems of the same name."""
     names = [*(each.name for each in models), *(each.name for each in from_files)]
     if not names:

@@ -117,9 +117,10 @@ def run_layers(model: "Transformer", source: Ids, target: Ids) -> dict[str, Arra
 
     tokens = torch.tensor([source]), torch.tensor([target])
     layout = padded_layout(*(torch.tensor([ids.shape[1]]) for ids in tokens))
-    stacks = {"encoder": model.encoder, "decoder": model.decoder}
-    modules = {f"{name} layer {i}": layer for name, stack in stacks.items() for i, layer in enumerate(stack.layers, 1)}
-    modules |= {f"{name} norm": stack.norm for name, stack in stacks.items() if stack.norm is not None}
+    modules = {
+        f"{name} layer {i}": layer for name, stack in model.stacks.items() for i, layer in enumerate(stack.layers, 1)
+    }
+    modules |= {f"{name} norm": stack.norm for name, stack in model.stacks.items() if stack.norm is not None}
     with torch.inference_mode(), recorded(modules) as found:
         logits = model(*tokens, layout)
     return found | {"logits": logits[0].numpy()}

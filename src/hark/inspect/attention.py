@@ -7,7 +7,7 @@ Shape suffixes in addition to the package's legend: L layers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from torch import Tensor
 
 from hark.config import ModelConfig
 from hark.model import Layout, Transformer, padded_layout
-from hark.model.patterns import Pattern
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
 """The paper's three uses of attention (3.2.3): encoder self-attention, decoder self-attention, cross-attention."""
@@ -53,16 +52,6 @@ def every_head(config: ModelConfig) -> list[Head]:
         for layer in range(layers)
         for number in range(config.n_heads)
     ]
-
-
-def wrap_patterns(layout: Layout, wrap: Callable[[AttentionKind, Pattern], Pattern]) -> Layout:
-    """The layout with another pattern around each of its three."""
-    return replace(
-        layout,
-        encoder=wrap("encoder", layout.encoder),
-        decoder=wrap("decoder", layout.decoder),
-        cross=wrap("cross", layout.cross),
-    )
 
 
 @dataclass(frozen=True)
@@ -139,14 +128,11 @@ def observe_batch(
     device = model.output_weight.device
     source_BS, source_lengths = rectangle([source for source, _ in pairs], device)
     target_BT, target_lengths = rectangle([target for _, target in pairs], device)
-    encoder: list[Tensor] = []
-    decoder: list[Tensor] = []
-    cross: list[Tensor] = []
-    layout = padded_layout(source_lengths, target_lengths).observed(encoder.append, decoder.append, cross.append)
-    model.hidden(source_BS, target_BT, wrap(layout))
-    encoder_BLHSS, decoder_BLHTT, cross_BLHTS = (
-        torch.stack(layers, dim=1).float().cpu().numpy() for layers in (encoder, decoder, cross)
-    )
+    layout = padded_layout(source_lengths, target_lengths)
+    seen: dict[str, list[Tensor]] = {kind: [] for kind in layout.patterns}
+    layout = layout.observed({kind: layers.append for kind, layers in seen.items()})
+    model.hidden({"source": source_BS, "target": target_BT}, wrap(layout))
+    encoder_BLHSS, decoder_BLHTT, cross_BLHTS = (torch.stack(seen[kind], dim=1).float().cpu().numpy() for kind in KINDS)
     found = []
     for row, (source, target) in enumerate(pairs):
         s, t = len(source), len(target)

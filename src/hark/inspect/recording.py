@@ -18,7 +18,7 @@ from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.request import Hypothesis
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
-from hark.inspect.attention import Attention, AttentionKind, observe, wrap_patterns
+from hark.inspect.attention import Attention, observe
 from hark.inspect.beam import PLACES, RecordedSearch, SearchRecorder
 from hark.inspect.beginning import first_sentence
 from hark.inspect.words import Spelling
@@ -61,7 +61,7 @@ class Recording:
     special: SpecialIds
     hypothesis: Hypothesis
     attention: Attention
-    vectors: dict[AttentionKind, Vectors]
+    vectors: dict[str, Vectors]
     search: RecordedSearch
     alignment: AlignmentHeads
     """The heads that align words best."""
@@ -154,14 +154,12 @@ class CapturedPattern(Pattern):
         return self.pattern.visible(q, k)
 
 
-def capture(
-    model: Transformer, source: Sequence[int], target: Sequence[int]
-) -> tuple[Attention, dict[AttentionKind, Vectors]]:
+def capture(model: Transformer, source: Sequence[int], target: Sequence[int]) -> tuple[Attention, dict[str, Vectors]]:
     """Return the weights and vectors of every layer and head for one pair; `target` is the decoder's input."""
-    captured: dict[AttentionKind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
+    captured: dict[str, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
 
     def wrap(layout: Layout) -> Layout:
-        return wrap_patterns(layout, lambda kind, pattern: CapturedPattern(pattern, captured[kind].append))
+        return layout.wrap(lambda kind, pattern: CapturedPattern(pattern, captured[kind].append))
 
     attention = observe(model, source, target, wrap)
     return attention, {

@@ -14,7 +14,7 @@ original, so that scoring, search and observation work on it.
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -26,7 +26,7 @@ from hark.engine.request import Hypothesis, Request
 from hark.engine.torch import TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
-from hark.inspect.attention import AttentionKind, Head, count_layers, rectangle, wrap_patterns
+from hark.inspect.attention import AttentionKind, Head, count_layers, rectangle
 from hark.inspect.beam import PLACES
 from hark.inspect.recording import Recording
 from hark.model import Layout, Transformer, padded_layout
@@ -58,14 +58,14 @@ class Gated(Pattern):
         return self.pattern.visible(q, k)
 
 
-def open_gates(config: ModelConfig, *axes: int) -> dict[AttentionKind, Tensor]:
+def open_gates(config: ModelConfig, *axes: int) -> dict[str, Tensor]:
     """Gates of one for all heads, (L, ..., H)."""
     return {kind: torch.ones(count, *axes, config.n_heads) for kind, count in count_layers(config).items()}
 
 
-def gated(layout: Layout, gates: dict[AttentionKind, Tensor]) -> Layout:
+def gated(layout: Layout, gates: Mapping[str, Tensor]) -> Layout:
     """Return the layout with gates on the heads of all layers: (L, H), or (L, B, 1, H)."""
-    return wrap_patterns(layout, lambda kind, pattern: Gated(pattern, iter(gates[kind])))
+    return layout.wrap(lambda kind, pattern: Gated(pattern, iter(gates[kind])))
 
 
 class Variants:
@@ -128,11 +128,12 @@ class Variants:
         )
         layout = padded_layout(lengths_B, torch.full_like(lengths_B, read_BT.shape[1]))
         layout = gated(layout, self._gates(changes))
-        hidden_BTD = self.model.decode(read_BT, memory_BSD, layout.target_positions, layout.decoder, layout.cross)
+        decoder, cross = layout.patterns["decoder"], layout.patterns["cross"]
+        hidden_BTD = self.model.decode(read_BT, memory_BSD, layout.positions["target"], decoder, cross)
         log_prob_BTV = self.model.logits(hidden_BTD).log_softmax(-1)
         return [tuple(row) for row in log_prob_BTV.gather(2, written_BT[..., None]).squeeze(2).tolist()]
 
-    def _gates(self, changes: Sequence[Change | None]) -> dict[AttentionKind, Tensor]:
+    def _gates(self, changes: Sequence[Change | None]) -> dict[str, Tensor]:
         """Gates for each row: zero for its removed head, otherwise one."""
         gates = open_gates(self.model.config, len(changes), 1)
         for row, change in enumerate(changes):
@@ -178,7 +179,7 @@ def shallow_copy(module: ModuleT) -> ModuleT:
 
 
 def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
-    layers = model.encoder.layers if head.kind == "encoder" else model.decoder.layers
+    layers = model.stacks["encoder" if head.kind == "encoder" else "decoder"].layers
     if not (0 <= head.layer < len(layers) and 0 <= head.number < model.config.n_heads):
         heads = model.config.n_heads
         raise UserError(f"{head}: no such head; {head.kind} attention has {len(layers)} layers of {heads} heads")

@@ -9,11 +9,12 @@ from hark.errors import require
 
 require("torch", extra="train", needed_by="hark.model")
 
+from hark.model.interface import Model, Stack  # noqa: E402
 from hark.model.layout import Layout, packed_layout, padded_layout  # noqa: E402
 from hark.model.onednn import avoid_slow_onednn  # noqa: E402
 from hark.model.spec import StackSpec, encoder_decoder  # noqa: E402
-from hark.model.transformer import Stack, Transformer  # noqa: E402
+from hark.model.transformer import Transformer  # noqa: E402
 
 avoid_slow_onednn()
 
-__all__ = ["Layout", "Stack", "StackSpec", "Transformer", "encoder_decoder", "packed_layout", "padded_layout"]
+__all__ = ["Layout", "Model", "Stack", "StackSpec", "Transformer", "encoder_decoder", "packed_layout", "padded_layout"]

@@ -19,9 +19,10 @@ from torch import Tensor, nn
 from hark.config import ModelConfig
 from hark.errors import HarkError
 from hark.model.backends import Backend, JoinedLinear, projections
+from hark.model.interface import Stack
 from hark.model.layers import Layer
 from hark.model.patterns import scaled_dot_product_attention
-from hark.model.transformer import Stack, Transformer
+from hark.model.transformer import Transformer
 
 SPARE = 128
 """Unassigned places at the end. Rows without a sentence write there, and masked positions read from there, because they

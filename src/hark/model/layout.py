@@ -1,7 +1,7 @@
 """Layouts: how sentence pairs are arranged in a batch, padded or packed. The only difference between the two."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -13,29 +13,26 @@ Sink = Callable[[Tensor], object]
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The position of each token, and the patterns of the three uses of attention (paper, 3.2.3)."""
+    """The position of each token, by stream, and the pattern of each use of attention, by name. A translation model has
+    three (paper, 3.2.3): `encoder`, `decoder` and `cross`."""
 
-    source_positions: Tensor
-    target_positions: Tensor
-    encoder: Pattern
-    decoder: Pattern
-    cross: Pattern
+    positions: Mapping[str, Tensor]
+    patterns: Mapping[str, Pattern]
 
-    def observed(self, encoder: Sink | None = None, decoder: Sink | None = None, cross: Sink | None = None) -> "Layout":
-        """Return the same layout, passing the attention weights of each layer to the given sinks."""
-        return replace(
-            self,
-            encoder=Observed(self.encoder, encoder) if encoder else self.encoder,
-            decoder=Observed(self.decoder, decoder) if decoder else self.decoder,
-            cross=Observed(self.cross, cross) if cross else self.cross,
-        )
+    def wrap(self, wrap: Callable[[str, Pattern], Pattern]) -> "Layout":
+        """Return the same layout with other patterns, made from its own."""
+        return Layout(self.positions, {name: wrap(name, pattern) for name, pattern in self.patterns.items()})
+
+    def observed(self, sinks: Mapping[str, Sink]) -> "Layout":
+        """Return the same layout, passing the attention weights of each layer to the sinks, by the pattern's name."""
+        return self.wrap(lambda name, pattern: Observed(pattern, sinks[name]) if name in sinks else pattern)
 
 
 def padded_layout(source_lengths_B: Tensor, target_lengths_B: Tensor) -> Layout:
     """One sentence per row, padded at the end to the longest."""
     source_BS, encoder = padded_text(source_lengths_B)
     target_BT, decoder = padded_text(target_lengths_B, causal=True)
-    return Layout(source_BS, target_BT, encoder, decoder, Padded(encoder.keys_BS))
+    return of_translation(source_BS, target_BT, encoder, decoder, Padded(encoder.keys_BS))
 
 
 def padded_text(lengths_B: Tensor, causal: bool = False) -> tuple[Tensor, Padded]:
@@ -62,4 +59,8 @@ def packed_layout(
         source, target = len(source_positions), len(target_positions)
         encoder, decoder = encoder.with_ranges(source, source), decoder.with_ranges(target, target)
         cross = cross.with_ranges(target, source)
-    return Layout(source_positions, target_positions, encoder, decoder, cross)
+    return of_translation(source_positions, target_positions, encoder, decoder, cross)
+
+
+def of_translation(source: Tensor, target: Tensor, encoder: Pattern, decoder: Pattern, cross: Pattern) -> Layout:
+    return Layout({"source": source, "target": target}, {"encoder": encoder, "decoder": decoder, "cross": cross})

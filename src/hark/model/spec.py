@@ -35,7 +35,7 @@ class StackSpec:
             raise ValueError(f"sub-layers must be distinct, because weights are named after them: {self.sublayers}")
 
 
-def encoder_decoder(config: ModelConfig) -> tuple[StackSpec, StackSpec]:
+def encoder_decoder(config: ModelConfig) -> dict[str, StackSpec]:
     """The paper's two stacks (3.1).
 
     An encoder layer has two sub-layers: multi-head self-attention, then the position-wise feed-forward network. A
@@ -50,7 +50,7 @@ def encoder_decoder(config: ModelConfig) -> tuple[StackSpec, StackSpec]:
         positions=c.positions, max_positions=c.max_positions, position_offset=c.position_offset,
     )  # fmt: skip
     sublayers: tuple[Sublayer, ...] = ("self_attention", "cross_attention", "feed_forward")
-    return (
-        replace(both, n_layers=c.n_encoder_layers),
-        replace(both, n_layers=c.n_decoder_layers, sublayers=sublayers, causal=True),
-    )
+    return {
+        "encoder": replace(both, n_layers=c.n_encoder_layers),
+        "decoder": replace(both, n_layers=c.n_decoder_layers, sublayers=sublayers, causal=True),
+    }

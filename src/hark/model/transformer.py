@@ -1,57 +1,32 @@
-"""The encoder and decoder stacks, and the whole model (paper, Figure 1).
+"""The paper's model: an encoder and a decoder (Figure 1).
 
 The paper does not say how weights are initialised; `initialise` follows its published code.
 """
+
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
-from hark.model.backends import PLAIN, Backend, Stream
 from hark.model.embedding import Embedding
-from hark.model.layers import Layer
+from hark.model.interface import Model, Stack
 from hark.model.layout import Layout
 from hark.model.patterns import Attend
-from hark.model.positions import Learned, Rotation, build_positions
-from hark.model.spec import StackSpec, encoder_decoder
+from hark.model.positions import Learned, build_positions
+from hark.model.spec import encoder_decoder
 
 
-class Stack(nn.Module):
-    """A stack of N = 6 identical layers (paper, 3.1). Maps vectors to vectors, whatever they represent: tokens, patches
-    or frames."""
-
-    def __init__(self, spec: StackSpec) -> None:
-        super().__init__()
-        self.spec = spec
-        self.layers = nn.ModuleList(Layer(spec) for _ in range(spec.n_layers))
-        # The output of a pre-norm layer is not normalised, so a pre-norm stack needs a final norm.
-        self.norm = nn.LayerNorm(spec.d_model) if spec.norm == "pre" else None
-
-    def forward(
-        self,
-        x: Tensor,
-        pattern: Attend,
-        memory: Tensor | None = None,
-        cross: Attend | None = None,
-        rotation: Rotation | None = None,
-        backend: Backend = PLAIN,
-    ) -> Tensor:
-        """`pattern` is for self-attention; `cross` is for attention over `memory`, if the layers have it."""
-        for layer in self.layers:
-            x = layer(x, pattern, memory, cross, rotation, backend)
-        return self.last_norm(x, backend)
-
-    def last_norm(self, x: Stream, backend: Backend) -> Tensor:
-        return x if self.norm is None else backend.norm(x, self.norm)[1]
-
-
-class Transformer(nn.Module):
+class Transformer(Model):
     """Encoder and decoder between embeddings and the output projection (paper, 3 and 3.4).
 
     The two embeddings and the projection before the softmax share one matrix. A shared matrix exists once, as
-    `embedding`; the other attributes are None. `backend` runs the stacks; `kernels.fuse` switches it to our kernels.
+    `embedding`; the other attributes are None.
     """
+
+    reads = {"source": "encoder", "target": "decoder"}  # noqa: RUF012
+    predicts = "target"
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -63,14 +38,13 @@ class Transformer(nn.Module):
         self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
         # The paper has no output bias. Marian models have one, initialised to zero.
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
-        encoder, decoder = encoder_decoder(config)
+        encoder, decoder = encoder_decoder(config).values()
         self.source_positions, self.target_positions = build_positions(encoder), build_positions(decoder)
         self.source_norm = nn.LayerNorm(d_model) if config.embedding_norm else None
         self.target_norm = nn.LayerNorm(d_model) if config.embedding_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = Stack(encoder)
         self.decoder = Stack(decoder)
-        self.backend: Backend = PLAIN
         initialise(self)
 
     def embed_source(self, tokens: Tensor, positions: Tensor) -> Tensor:
@@ -97,20 +71,23 @@ class Transformer(nn.Module):
         return self.decoder(x, pattern, memory, cross, rotation, self.backend)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Logits of the next token, before the softmax (paper, 3.4)."""
         return F.linear(hidden, self.output_weight, self.output_bias)
 
     @property
     def output_weight(self) -> Tensor:
         return self.embedding.weight if self.projection is None else self.projection.weight
 
-    def hidden(self, source: Tensor, target: Tensor, layout: Layout) -> Tensor:
-        """Encode and decode: the output of the decoder's last layer."""
-        memory = self.encode(source, layout.source_positions, layout.encoder)
-        return self.decode(target, memory, layout.target_positions, layout.decoder, layout.cross)
+    @property
+    def stacks(self) -> Mapping[str, Stack]:
+        return {"encoder": self.encoder, "decoder": self.decoder}
+
+    def hidden(self, tokens: Mapping[str, Tensor], layout: Layout) -> Tensor:
+        positions, patterns = layout.positions, layout.patterns
+        memory = self.encode(tokens["source"], positions["source"], patterns["encoder"])
+        return self.decode(tokens["target"], memory, positions["target"], patterns["decoder"], patterns["cross"])
 
     def forward(self, source: Tensor, target: Tensor, layout: Layout) -> Tensor:
-        return self.logits(self.hidden(source, target, layout))
+        return self.logits(self.hidden({"source": source, "target": target}, layout))
 
 
 def initialise(model: nn.Module) -> None:

@@ -14,7 +14,7 @@ from hark.data.batches import Batch, Batches
 from hark.data.prefetch import Prefetch
 from hark.data.strata import derive
 from hark.errors import UserError
-from hark.model import Transformer
+from hark.model import Model
 from hark.rundir import RunDir
 from hark.train import checkpoint, sharding
 from hark.train.bad_steps import BadSteps
@@ -38,7 +38,7 @@ class DevScores:
     samples: Sequence[tuple[str, str, str]] = ()  # source, reference and translation
 
 
-DevScorer = Callable[[Transformer], DevScores]
+DevScorer = Callable[[Model], DevScores]
 """Scores a model on the dev sets; passed in by the caller of `run_training`."""
 
 
@@ -62,7 +62,7 @@ class TrainingJob:
         config: Config,
         run: RunDir,
         processes: Processes,
-        model: Transformer,
+        model: Model,
         batches: Batches[Any],
         dev: Sequence[tuple[str, Batches[Any]]],
         bundles: BundleWriter,
@@ -87,7 +87,7 @@ class TrainingJob:
             batches, rank=processes.rank, world=processes.world, prepare=lambda b: (b, to_tensors(b, processes.device))
         )
         self.progress = TrainingProgress()
-        self.meter = Meter(processes.device)
+        self.meter = Meter(processes.device, self.model.reads, self.model.predicts)
         self.bad_steps = BadSteps(run, train.max_bad_steps, processes.leads)
         self.saved_at = self.ticked_at = time.monotonic()
         if train.batches_per_step % processes.world:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hark.data.batches import Batch, PackedStream, PaddedStream, TokenStream
-from hark.model import Layout, Transformer, kernels, packed_layout, padded_layout
+from hark.model import Layout, Model, kernels, packed_layout, padded_layout
 
 Streams = Mapping[str, TokenStream[Tensor]]
 """The token streams of a batch on the device, by name."""
@@ -27,13 +27,13 @@ def smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float, pad: int) ->
 
 
 class Objective(nn.Module):
-    """The model with its translation loss: takes the streams "source" and "target", returns sums over target tokens.
+    """The model with its loss: takes the streams that the model reads, returns sums over the tokens that it predicts.
 
     This is the module that is compiled and distributed over processes. It returns sums, not means, because the divisor
     is the number of tokens in the whole step, over all batches and processes.
     """
 
-    def __init__(self, model: Transformer, smoothing: float, longest: int, pad: int, fused: bool = False) -> None:
+    def __init__(self, model: Model, smoothing: float, longest: int, pad: int, fused: bool = False) -> None:
         """`longest`: the most tokens in a sentence; `pad`: the label to ignore; `fused`: run model and loss with our
         kernels."""
         super().__init__()
@@ -48,16 +48,18 @@ class Objective(nn.Module):
     def forward(self, streams: Streams) -> tuple[Tensor, Tensor]:
         if self.refresh is not None:
             self.refresh()
-        source, target = streams["source"], streams["target"]
-        hidden = self.model.hidden(source.tokens, target.tokens, self.layout(source, target))
-        assert target.labels is not None
+        tokens = {name: streams[name].tokens for name in self.model.reads}
+        hidden = self.model.hidden(tokens, self.layout(streams["source"], streams["target"]))
+        labels = streams[self.model.predicts].labels
+        assert labels is not None
         if not self.fused:
-            return smoothed_loss(self.model.logits(hidden), target.labels, self.smoothing, self.pad)
+            return smoothed_loss(self.model.logits(hidden), labels, self.smoothing, self.pad)
         from hark.train.fused_loss import projected_loss
 
-        return projected_loss(hidden, self.model.output_weight, target.labels, self.smoothing, self.pad)
+        return projected_loss(hidden, self.model.output_weight, labels, self.smoothing, self.pad)
 
     def layout(self, source: TokenStream[Tensor], target: TokenStream[Tensor]) -> Layout:
+        """The patterns of translation, the one task so far."""
         if isinstance(source, PackedStream) and isinstance(target, PackedStream):
             positions = source.positions, target.positions
             return packed_layout(source.cu, target.cu, *positions, self.longest, self.fused)

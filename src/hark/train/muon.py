@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from hark.model.torch_private import subtract_all
+
 MOMENTUM = 0.95
 ITERATIONS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
@@ -46,7 +48,7 @@ class Muon:
             updates = (orthogonal(gradients) * (rate * size * (1 - bad))).unbind()
             # In the memory layout of the matrices, so that one launch updates all.
             aligned = [wide(update, matrix).contiguous() for update, matrix in zip(updates, matrices, strict=True)]
-            torch._foreach_sub_(list[Tensor](matrices), aligned)
+            subtract_all(matrices, aligned)
 
 
 def wide(values: Tensor, matrix: Tensor) -> Tensor:

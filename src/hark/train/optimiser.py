@@ -6,20 +6,17 @@ import torch
 from torch import Tensor, nn
 
 from hark.config import TrainConfig
-from hark.model import Transformer
+from hark.model import Model, torch_private
 from hark.train.muon import Muon
 
 
 class Adam:
-    """Updates weights of one type on one device by PyTorch's fused kernel; none of them, if Muon updates all.
-
-    `torch.optim` calls the same kernel, but first imports PyTorch's compiler, which takes a second and a half. A test
-    checks that both give the same updates.
-    """
+    """Updates weights of one type on one device by PyTorch's fused kernel; none of them, if Muon updates all. A test
+    checks that the updates are those of `torch.optim`."""
 
     def __init__(self, weights: Sequence[nn.Parameter], config: TrainConfig) -> None:
         self.weights = weights
-        self.beta1, self.beta2, self.eps = config.beta1, config.beta2, config.eps
+        self.betas, self.eps = (config.beta1, config.beta2), config.eps
         self.state: dict[nn.Parameter, dict[str, Tensor]] = {}
 
     def allocate(self) -> None:
@@ -42,28 +39,13 @@ class Adam:
         means, squares, steps = (
             [self.state[weight][kind] for weight in weights] for kind in ("exp_avg", "exp_avg_sq", "step")
         )
-        torch._foreach_add_(steps, 1)
-        torch._fused_adam_(
-            list[Tensor](weights),
-            [weight.grad for weight in weights if weight.grad is not None],
-            means,
-            squares,
-            [],
-            steps,
-            lr=rate,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            weight_decay=0.0,
-            eps=self.eps,
-            amsgrad=False,
-            maximize=False,
-            grad_scale=None,
-            found_inf=bad,  # skips the update if it is 1, as for a gradient scaler
-        )
-        torch._foreach_sub_(steps, [bad] * len(steps))
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        torch_private.add_to_all(steps, 1)
+        torch_private.adam(weights, gradients, means, squares, steps, rate, self.betas, self.eps, bad)
+        torch_private.subtract_all(steps, [bad] * len(steps))
 
 
-def build_optimiser(model: Transformer, config: TrainConfig) -> "Optimiser":
+def build_optimiser(model: Model, config: TrainConfig) -> "Optimiser":
     match config.optimiser:
         case "adam":
             return Optimiser(list(model.parameters()), config)
@@ -71,10 +53,9 @@ def build_optimiser(model: Transformer, config: TrainConfig) -> "Optimiser":
             return Optimiser(list(model.parameters()), config, inner_matrices(model))
 
 
-def inner_matrices(model: Transformer) -> list[nn.Parameter]:
+def inner_matrices(model: Model) -> list[nn.Parameter]:
     """The weight matrices of the linear layers. Muon does not suit embeddings, whose rows are independent vectors."""
-    stacks = (model.encoder, model.decoder)
-    linear = [module for stack in stacks for module in stack.modules() if isinstance(module, nn.Linear)]
+    linear = [module for stack in model.stacks.values() for module in stack.modules() if isinstance(module, nn.Linear)]
     return [weight for module in linear for weight in module.parameters() if weight.ndim == 2]
 
 
@@ -96,7 +77,7 @@ class Optimiser:
         norm = gather_norm(torch.nn.utils.get_total_norm(gradients))
         bad = (~norm.isfinite()).float()
         if self.clip_norm is not None:
-            torch._foreach_mul_(gradients, (self.clip_norm / (norm + 1e-6)).clamp(max=1.0))
+            torch_private.multiply_all(gradients, (self.clip_norm / (norm + 1e-6)).clamp(max=1.0))
         self.adam.step(rate, bad)
         self.muon.step(rate, bad)
         self.drop_gradients()
@@ -135,4 +116,4 @@ class MovingAverage:
     @torch.no_grad()
     def update(self, step: int) -> None:
         decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(self.weights, [weight.detach() for weight in self.sources], 1 - decay)
+        torch_private.lerp_all(self.weights, [weight.detach() for weight in self.sources], 1 - decay)

@@ -6,6 +6,7 @@ instead of two thousand kernels, and nothing has to be compiled first (docs/spee
 """
 
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -22,10 +23,12 @@ from hark.train.processes import Processes, Replicas
 class Meter:
     """Sums since the last record. Losses and their token counts stay on the device, so that nothing waits for it."""
 
-    def __init__(self, device: torch.device) -> None:
-        # Loss, NLL, and the number of target tokens that these two cover.
+    def __init__(self, device: torch.device, reads: Iterable[str], predicts: str) -> None:
+        """`reads`: the streams that the model reads; `predicts`: the one that it predicts."""
+        # Loss, NLL, and the number of predicted tokens that these two cover.
         self.sums = torch.zeros(3, dtype=torch.float64, device=device)
-        self.counts = [0, 0, 0]  # source tokens, target tokens, target slots
+        self.streams, self.predicts = tuple(reads), predicts
+        self.counts = [0] * (len(self.streams) + 1)  # tokens of each stream; slots of the predicted one
         self.started, self.tokens_before = time.monotonic(), 0
 
     def add(self, loss: Tensor, nll: Tensor, batch: Batch[Any]) -> None:
@@ -33,14 +36,17 @@ class Meter:
         tokens = torch.full_like(loss, batch.n_target_tokens, dtype=torch.float64)
         values = torch.stack([loss.detach().double(), nll.double(), tokens])
         self.sums += values.where(loss.detach().isfinite(), 0.0)
-        here = (batch.n_source_tokens, batch.n_target_tokens, batch.n_target_slots)
+        here = (*(batch.n_tokens[name] for name in self.streams), batch.n_target_slots)
         self.counts = [count + more for count, more in zip(self.counts, here, strict=True)]
 
-    def read(self, processes: Processes) -> tuple[float, float, float, float]:
-        """Over all processes: mean loss and NLL per token, fill of the batches, source tokens per target token."""
-        loss, nll, tokens, source, target, slots = processes.total(*self.sums.tolist(), *self.counts)
+    def read(self, processes: Processes) -> tuple[float, float, float, Mapping[str, float]]:
+        """Over all processes: mean loss and NLL per token, fill of the batches, and the tokens of each stream per
+        predicted token."""
+        loss, nll, tokens, *counts, slots = processes.total(*self.sums.tolist(), *self.counts)
         tokens = tokens or float("nan")
-        return loss / tokens, nll / tokens, target / slots, source / target
+        read = dict(zip(self.streams, counts, strict=True))
+        predicted = read[self.predicts]
+        return loss / tokens, nll / tokens, predicted / slots, {name: count / predicted for name, count in read.items()}
 
     def throughput(self, target_tokens: int) -> float:
         """Target tokens per second since the last record."""
@@ -48,7 +54,7 @@ class Meter:
 
     def clear(self, target_tokens: int) -> None:
         self.sums.zero_()
-        self.counts = [0, 0, 0]
+        self.counts = [0] * len(self.counts)
         self.started, self.tokens_before = time.monotonic(), target_tokens
 
     def state_dict(self, processes: Processes) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def shard(module: Any) -> None:
     """Shard with FSDP2: each layer, and then the rest of the module, is gathered when it is needed."""
     from torch.distributed.fsdp import fully_shard
 
-    for stack in (module.model.encoder, module.model.decoder):
+    for stack in module.model.stacks.values():
         for layer in stack.layers:
             fully_shard(layer)
     # Reshard the root module after the forward pass too, so that the weights are always sharded outside of it.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hark.errors import UserError
-from hark.model import Transformer
+from hark.model import Model
 from hark.model.weights import match_weights
 from hark.train.optimiser import MovingAverage, Optimiser
 
@@ -40,16 +40,16 @@ def fill(tensor: Tensor, values: Tensor) -> None:
     tensor.copy_(values)
 
 
-def gather_weights(model: Transformer) -> dict[str, Tensor]:
+def gather_weights(model: Model) -> dict[str, Tensor]:
     return {name: gather(weight) for name, weight in model.named_parameters()}
 
 
-def fill_weights(model: Transformer, values: Mapping[str, Tensor], where: object) -> None:
+def fill_weights(model: Model, values: Mapping[str, Tensor], where: object) -> None:
     for name, weight in match_weights(model, values, where):
         fill(weight, values[name])
 
 
-def gather_optimiser(model: Transformer, optimiser: Optimiser) -> dict[str, Tensor]:
+def gather_optimiser(model: Model, optimiser: Optimiser) -> dict[str, Tensor]:
     return {
         f"{kind}.{name}": gather(tensor)
         for name, weight in model.named_parameters()
@@ -57,7 +57,7 @@ def gather_optimiser(model: Transformer, optimiser: Optimiser) -> dict[str, Tens
     }
 
 
-def fill_optimiser(model: Transformer, optimiser: Optimiser, values: Mapping[str, Tensor], where: object) -> None:
+def fill_optimiser(model: Model, optimiser: Optimiser, values: Mapping[str, Tensor], where: object) -> None:
     """The optimiser's state must have been allocated."""
     for name, weight in model.named_parameters():
         for kind, tensor in optimiser.state(weight).items():
@@ -68,11 +68,11 @@ def fill_optimiser(model: Transformer, optimiser: Optimiser, values: Mapping[str
             fill(tensor, values[f"{kind}.{name}"])
 
 
-def gather_average(model: Transformer, average: MovingAverage) -> dict[str, Tensor]:
+def gather_average(model: Model, average: MovingAverage) -> dict[str, Tensor]:
     named = zip(model.named_parameters(), average.weights, strict=True)
     return {name: gather(mean) for (name, _), mean in named}
 
 
-def fill_average(model: Transformer, average: MovingAverage, values: Mapping[str, Tensor]) -> None:
+def fill_average(model: Model, average: MovingAverage, values: Mapping[str, Tensor]) -> None:
     for (name, _), mean in zip(model.named_parameters(), average.weights, strict=True):
         fill(mean, values[name])

@@ -7,7 +7,7 @@ from typing import Any
 
 from hark.config import Config, ModelConfig
 from hark.machine import available_memory
-from hark.model import Transformer
+from hark.model import Transformer, encoder_decoder
 from hark.model.weights import SkipMemory
 from hark.pages import formats
 
@@ -52,9 +52,12 @@ def estimate_cpu_memory(config: Config) -> int:
     moving average) and those of a batch (activations of each layer; logits, log-probabilities and their gradients)."""
     model, tokens = config.model, config.batches.batch_tokens
     permanent = 4 * count_weights(model) * (4 if config.train.ema is None else 5)
-    encoder = model.n_encoder_layers * (12 * model.d_model + model.d_ff)
-    decoder = model.n_decoder_layers * (20 * model.d_model + model.d_ff)
-    return PROCESS_BYTES + permanent + 4 * tokens * (encoder + decoder + 3 * model.vocab_size)
+    # Each sub-layer of attention keeps eight vectors of a token, the rest of a layer four and the feed-forward's own.
+    layers = sum(
+        spec.n_layers * ((8 * len(spec.sublayers) - 4) * spec.d_model + spec.d_ff)
+        for spec in encoder_decoder(model).values()
+    )
+    return PROCESS_BYTES + permanent + 4 * tokens * (layers + 3 * model.vocab_size)
 
 
 def describe_cpu_cost(config: Config) -> str:

@@ -1,6 +1,7 @@
 """Logging of training steps: loss, throughput and GPU utilisation."""
 
 import time
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ PEAK_FLOPS = {"H100": 990e12, "H200": 990e12, "A100": 312e12}
 def log_step(job: TrainingJob, norm: Tensor) -> None:
     """Log the steps since the last record. This waits for the device, as `bad_steps` does."""
     progress, meter, on_gpu = job.progress, job.meter, job.processes.device.type == "cuda"
-    loss, nll, fill, source_share = meter.read(job.processes)
+    loss, nll, fill, shares = meter.read(job.processes)
     throughput = meter.throughput(progress.target_tokens)
     record = TrainRecord(
         step=progress.step,
@@ -31,7 +32,7 @@ def log_step(job: TrainingJob, norm: Tensor) -> None:
         seconds=progress.seconds,
         time=time.time(),
         memory_gib=torch.cuda.max_memory_allocated() / 2**30 if on_gpu else None,
-        utilisation=utilisation(job, throughput, source_share) if on_gpu else None,
+        utilisation=utilisation(job, throughput, shares) if on_gpu else None,
         skipped=int(job.optimiser.skipped.item()),
         skipped_pairs=progress.skipped_pairs,
     )
@@ -39,12 +40,15 @@ def log_step(job: TrainingJob, norm: Tensor) -> None:
     job.record(record)
 
 
-def utilisation(job: TrainingJob, throughput: float, source_share: float) -> float | None:
-    """Model FLOPs utilisation: the share of peak throughput, at 6 operations per weight and token."""
+def utilisation(job: TrainingJob, throughput: float, shares: Mapping[str, float]) -> float | None:
+    """Model FLOPs utilisation: the share of peak throughput, at 6 operations per weight and token. `shares`: the tokens
+    of each stream per predicted token."""
     name = torch.cuda.get_device_name()
     peak = next((flops for chip, flops in PEAK_FLOPS.items() if chip in name), None)
     if peak is None:
         return None
-    encoder, decoder = (sum(w.numel() for w in part.parameters()) for part in (job.model.encoder, job.model.decoder))
-    flops_per_target_token = 6 * (encoder * source_share + decoder + job.model.output_weight.numel())
+    model = job.model
+    weights = {name: sum(weight.numel() for weight in stack.parameters()) for name, stack in model.stacks.items()}
+    read = sum(weights[stack] * shares[stream] for stream, stack in model.reads.items())
+    flops_per_target_token = 6 * (read + model.output_weight.numel())
     return throughput * flops_per_target_token / (peak * job.processes.world)

@@ -59,8 +59,8 @@ def losses(model: Transformer, examples: Sequence[HeadExample]) -> NDArray[np.fl
         target_BT, target_lengths = rectangle([each.target for each in chosen], device)
         expected_BT, _ = rectangle([each.expected for each in chosen], device)
         layout = padded_layout(source_lengths, target_lengths)
-        hidden_BTD = model.hidden(source_BS, target_BT, layout)
-        real_BT = layout.target_positions < target_lengths[:, None]
+        hidden_BTD = model.hidden({"source": source_BS, "target": target_BT}, layout)
+        real_BT = layout.positions["target"] < target_lengths[:, None]
         nll_N = F.cross_entropy(model.logits(hidden_BTD[real_BT]).float(), expected_BT[real_BT], reduction="none")
         rows_N = torch.arange(len(chosen), device=device)[:, None].expand_as(real_BT)[real_BT]
         sums_B = torch.zeros(len(chosen), dtype=torch.float64, device=device)

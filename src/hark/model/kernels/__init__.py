@@ -15,7 +15,7 @@ from hark.config import ModelConfig
 from hark.errors import HarkError
 
 if TYPE_CHECKING:
-    from hark.model.transformer import Transformer
+    from hark.model.interface import Model
 
 WIDTHS = (16, 32, 64, 128)
 """Head widths that the kernels are tested with."""
@@ -35,7 +35,7 @@ def cover(config: ModelConfig, longest: int) -> bool:
     return config.k_width in WIDTHS and config.v_width in WIDTHS and longest <= LONGEST
 
 
-def fuse(model: "Transformer", dtype: torch.dtype = torch.bfloat16) -> Callable[[], None]:
+def fuse(model: "Model", dtype: torch.dtype = torch.bfloat16) -> Callable[[], None]:
     """Switch a model to our kernels. Returns a function to call before each forward pass, which updates the 16-bit
     copies of the weights."""
     from hark.model.kernels.fused import FusedBackend

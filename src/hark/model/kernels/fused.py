@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from hark.model.backends import Backend, JoinedLinear, projections
 from hark.model.kernels.linear import Product
 from hark.model.kernels.norm import AddDropout, AddNorm, NormWithInput, draw_seed
+from hark.model.torch_private import copy_all
 
 
 class FusedBackend(Backend):
@@ -18,7 +19,7 @@ class FusedBackend(Backend):
     def refresh(self) -> None:
         """Update the copies from the weights, in one launch."""
         every = self.joined.values()
-        torch._foreach_copy_([x for each in every for x in each.copies], [x for each in every for x in each.originals])
+        copy_all([x for each in every for x in each.copies], [x for each in every for x in each.originals])
 
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
         """Cast x to 16 bits: the input of the first layer is in float32, like the embeddings."""

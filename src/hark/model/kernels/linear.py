@@ -13,6 +13,8 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
+from hark.model.torch_private import linear_relu
+
 ROWS = 32
 COLUMNS = 128
 PARTS = 256
@@ -107,7 +109,7 @@ class Product(torch.autograd.Function):
             y = x_ND @ weight.T
             y = y.relu_() if relu else y
         else:
-            y = (torch._addmm_activation if relu else torch.addmm)(bias, x_ND, weight.T)
+            y = (linear_relu if relu else torch.addmm)(bias, x_ND, weight.T)
         ctx.save_for_backward(x_ND, weight, y if relu else None)
         ctx.shape, ctx.has_bias = x.shape, bias is not None
         ctx.rows = [len(each) for each in originals if each.ndim == 2]
