@@ -234,7 +234,7 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
         if any(pairs for _, pairs in matching):
             return [narrow(each, pairs) for each, pairs in matching if pairs]
     if not usable:
-        raise UserError(f"no models installed; put one into {user_folder()}, or name one with -m; see hark models")
+        raise UserError("no models installed; hark models add FOLDER installs one, or name its folder with -m")
     for code in (source, target):
         if code is not None and (problem := unknown_name(code)):
             raise UserError(problem)
