@@ -83,7 +83,7 @@ def reverse(model: Transformer, word: str) -> tuple[str, Tensor]:
     for _ in range(LONGEST + 1):
         source_N, target_N, layout = layout_of([source], [output])
         weights.clear()
-        logits_NV = model(source_N, target_N, layout.observed(cross=weights.append))
+        logits_NV = model(source_N, target_N, layout.observed({"cross": weights.append}))
         output.append(int(logits_NV[-1].argmax()))
         if output[-1] == END:
             break
