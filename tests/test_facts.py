@@ -39,7 +39,6 @@ FULL = Facts(
     licence="Apache-2.0",
     licence_terms="Name the sources.",
     limits="It knows nothing of physics.",
-    context=120,
     vocabulary=VocabularyFacts("sentencepiece", "source", 1_000_000, {"#": 0, "+": 12}),
     alignment=AlignmentFacts(1, (0, 3), "reads", 0.2712345, 508, "gold"),
     text=(
@@ -124,7 +123,6 @@ def change(**changes: Any) -> str:
         (change(scores__sets__0__colour="red"), r"scores\.sets\[0\]\.colour: no such fact"),
         (change(pairs=...), "pairs: is missing"),
         (change(pairs=[]), "pairs: is empty"),
-        (change(context=-1), "context: must be 0 or more tokens"),
         (change(pairs=[["en", ""]]), "pairs: has an empty language code"),
         (change(pairs=[["en", "de", "fr"]]), r"pairs\[0\]: must have 2 items, not 3"),
         (change(pairs="en-de"), 'pairs: must be a list, not "en-de"'),

@@ -3,15 +3,13 @@
 No figure is typed by hand:
 
     python -m tools.make_facts BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
-                                      [--start BUNDLE ...] [--metrics FILE] [--context TOKENS]
-    python -m tools.make_facts BUNDLE --context TOKENS
+                                      [--start BUNDLE ...] [--metrics FILE]
 
 --evaluation is the output of benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json`, with the model first;
 --everyday that of benchmarks/everyday.py; --report the report.json of its training dataset. --start names the models
 that training started from, the first one first: their text is counted too. --metrics is the metrics.jsonl of the run,
-if it did not end at the configured step. --context is the length of the lines of several sentences that it was trained
-on: up to so many tokens are translated together. Other facts (alignment heads, weights, storage) are kept, and the
-manifest of the bundle is updated. With -o, facts.json and card.md are written to a folder instead.
+if it did not end at the configured step. Other facts (alignment heads, weights, storage) are kept, and the manifest of
+the bundle is updated. With -o, facts.json and card.md are written to a folder instead.
 """
 
 import argparse
@@ -72,12 +70,6 @@ LICENCE = "Apache-2.0"
 TERMS = (
     "The model is licensed under Apache-2.0, like hark itself. If you pass it on, name the sources of the training "
     "text, as the table above does."
-)
-SEES_SENTENCES = (
-    "It translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. "
-)
-SEES_PARAGRAPHS = (
-    "It knows what a pronoun refers to only if that is in the same paragraph, at most about four sentences before. "
 )
 MEASURES = ("bleu", "chrf2", "ter")
 
@@ -250,7 +242,7 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
             f"It has read {join(kinds)}. {poorer_languages(bundle, kinds)}"
             "Other text (law, trade, slang, verse) is translated less well, and words that "
             "its training text lacks may come out wrong without warning. "
-            f"{SEES_PARAGRAPHS if bundle.facts.context else SEES_SENTENCES}"
+            "It translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. "
             "It may repeat prejudices of its training text. Do not rely on it where a mistake does harm."
         ),
         text=text,
@@ -297,24 +289,19 @@ def read_measured(arguments: argparse.Namespace) -> Measured:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", help="folder or name")
-    parser.add_argument("--evaluation", type=Path, metavar="FILE.json")
+    parser.add_argument("--evaluation", type=Path, required=True, metavar="FILE.json")
     parser.add_argument("--everyday", type=Path, metavar="FILE.json")
     parser.add_argument("--teacher", metavar="BUNDLE", help="teacher of the model")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="report of its training dataset")
     parser.add_argument("--start", action="append", default=[], metavar="BUNDLE", help="training started from it")
     parser.add_argument("--metrics", type=Path, metavar="FILE.jsonl", help="metrics of its run: the last step")
-    parser.add_argument("--context", type=int, metavar="TOKENS", help="tokens of sentences to translate together")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", help="write to this folder, and leave the bundle unchanged"
     )
     arguments = parser.parse_args()
-    if arguments.evaluation is None and arguments.context is None:
-        parser.error("give --evaluation, --context, or both")
     try:
         bundle = Bundle.open(named_folder(arguments.bundle))
-        if arguments.context is not None:
-            bundle = replace(bundle, facts=replace(bundle.facts, context=arguments.context))
-        facts = make_facts(bundle, read_measured(arguments)) if arguments.evaluation else bundle.facts
+        facts = make_facts(bundle, read_measured(arguments))
         if arguments.output:
             for name, content in fact_files(facts, bundle.config).items():
                 (arguments.output / name).write_bytes(content)

@@ -271,9 +271,6 @@ class Facts:
     limits: str = ""
     """Known weaknesses of the model."""
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
-    context: int = 0
-    """Maximum source tokens of consecutive sentences that the model has learnt to translate as one text; 0: it has
-    learnt from single sentences only."""
     alignment: AlignmentFacts | None = None
     text: tuple[TextFacts, ...] = ()
     scores: ScoreFacts | None = None
@@ -296,8 +293,6 @@ class Facts:
             raise FactError("pairs", "is empty; name at least one pair of languages")
         if not all(source and target for source, target in self.pairs):
             raise FactError("pairs", "has an empty language code")
-        if self.context < 0:
-            raise FactError("context", "must be 0 or more tokens")
 
     def unsure_above(self, source: str, target: str) -> float | None:
         """The threshold of a direction for flagging a translation as unsure; None: the default."""

@@ -156,20 +156,6 @@ def test_the_text_of_earlier_runs_is_counted(model: Path, evaluation: dict[str, 
     assert bundle.facts.making.parents == ()
 
 
-def test_a_model_that_translates_paragraphs(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
-    assert evaluation["sets"]
-    assert make(str(model)).returncode == 2
-    assert make(str(model), "--context", "120").returncode == 0
-    before = Bundle.open(model).facts
-    assert (before.context, before.scores) == (120, None)
-    assert make(str(model), "--evaluation", str(tmp_path / "scores.json")).returncode == 0
-    facts = Bundle.open(model).facts
-    assert facts.context == 120
-    assert "in the same paragraph" in facts.limits
-    assert make(str(model), "--evaluation", str(tmp_path / "scores.json"), "--context", "0").returncode == 0
-    assert "It translates sentence by sentence" in Bundle.open(model).facts.limits
-
-
 def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     bundle = Bundle.open(model)
     names = ("tatoeba-original", "tatoeba", "europarl")

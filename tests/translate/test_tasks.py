@@ -14,7 +14,7 @@ from hark.config import Config, DataConfig
 from hark.engine.interface import EngineError
 from hark.engine.request import Answer, Request, ScoreRequest
 from hark.errors import UserError
-from hark.translate.tasks import AT_ONCE, Task, Tasks, Turns, together
+from hark.translate.tasks import AT_ONCE, Task, Tasks, Turns
 from hark.translate.translator import Translator
 from tests.translate.stub import WORDS, Stub, tokenizer
 
@@ -57,15 +57,6 @@ def test_every_task_gets_its_own_answers(groups: list[list[list[int]]], batch_si
     finish(tasks, futures)
     expected = [[alone(number, rounds) for rounds in group] for number, group in enumerate(groups)]
     assert [future.result() for future in futures] == expected
-
-
-@given(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=5))
-def test_tasks_together_get_what_each_gets_alone(several: list[list[int]]) -> None:
-    tasks: Tasks[list[str]] = Tasks(Stub())
-    future = tasks.begin([together([conversation(number, rounds) for number, rounds in enumerate(several)])], list)
-    while not future.done():
-        tasks.step()
-    assert future.result() == [[alone(number, rounds) for number, rounds in enumerate(several)]]
 
 
 def scored(text: str) -> Task[float]:

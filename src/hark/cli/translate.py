@@ -91,12 +91,6 @@ def translate(
     join: Annotated[
         bool, typer.Option("--join/--no-join", help="Join hard-wrapped paragraphs, and wrap them again.")
     ] = True,
-    context: Annotated[
-        bool,
-        typer.Option(
-            "--context/--no-context", help="Translate sentences of a paragraph together, if the model has learnt to."
-        ),
-    ] = True,
     protect: options.Protect = True,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Check uncertain lines with the reverse model, if installed.")
@@ -129,7 +123,7 @@ def translate(
     text = find_input(words or [])
     terms = read_glossary_files(glossary, do_not_translate)
     changes = options.search_changes(search or [], beam, nbest)
-    how = {"split": split, "protect": protect, "join": join, "check": check, "context": context, **changes}
+    how = {"split": split, "protect": protect, "join": join, "check": check, **changes}
     machine = (engine, device, precision, threads)
     try:
         suffix = format_suffix(as_format)

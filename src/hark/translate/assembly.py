@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 
 from hark.text.address import Address
 from hark.text.paragraphs import Unit, wrap
@@ -12,9 +12,6 @@ from hark.translate.align import Link
 from hark.translate.faults import in_order as order_reasons
 from hark.translate.piece import Piece
 from hark.translate.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
-
-Pieces = tuple[Piece, ...]
-"""The outcome of a task: consecutive pieces of a text."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +26,10 @@ class TextPlan:
 
 
 def assemble(
-    text: str, plans: Sequence[TextPlan], outcomes: Sequence[Pieces], formality: Address | None = None
+    text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece], formality: Address | None = None
 ) -> Translation:
-    """Join the translated pieces of a text, which are the outcomes of its tasks."""
-    rest = chain.from_iterable(outcomes)
+    """Join the translated pieces of a text."""
+    rest = iter(pieces)
     gaps, sources, sentences = [""], list[str](), list[Sentence]()
     translation, source_end = "", 0
     for plan in plans:
@@ -78,8 +75,6 @@ class FinishedSentences:
         self._parts: list[_Parts] = []
         self._of_place: list[tuple[int, int]] = []
         """The index of the sentence and of the piece within it, for each piece of the text."""
-        self._starts = [0]
-        """The index of the first piece of each task that is known, and of the one after them."""
         end = 0
         for plan in plans:
             start = len(plan.layout.gaps[0])
@@ -90,19 +85,14 @@ class FinishedSentences:
                 start += len(source) + len(gap)
             end += len(plan.unit.text)
 
-    def expect(self, count: int) -> None:
-        """Take note of the number of pieces of the next task; called before any of its pieces is translated."""
-        self._starts.append(self._starts[-1] + count)
-
-    def __call__(self, place: int, pieces: Pieces) -> None:
-        for i, piece in enumerate(pieces, self._starts[place]):
-            index, part = self._of_place[i]
-            parts = self._parts[index]
-            parts.pieces[part] = piece
-            known = [each for each in parts.pieces if each is not None]
-            if len(known) == len(parts.pieces):
-                sentence = join_pieces(parts.source, parts.gaps, known, parts.source_start)
-                self._report(index, len(self._parts), sentence)
+    def __call__(self, place: int, piece: Piece) -> None:
+        index, part = self._of_place[place]
+        parts = self._parts[index]
+        parts.pieces[part] = piece
+        known = [each for each in parts.pieces if each is not None]
+        if len(known) == len(parts.pieces):
+            sentence = join_pieces(parts.source, parts.gaps, known, parts.source_start)
+            self._report(index, len(self._parts), sentence)
 
 
 @dataclass

@@ -110,7 +110,6 @@ class Loaded:
             self.phrases,
             self.facts.unsure_above,
             self.languages,
-            self.facts.context,
         )
 
     def phrases(self, source: str, target: str) -> Phrases:
@@ -150,7 +149,6 @@ class Loaded:
         terms: Terms | None = None,
         written_in: str | None = None,
         formality: Formality | None = "auto",
-        context: bool = True,
         **search: Any,
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
@@ -168,13 +166,12 @@ class Loaded:
         written_in: the language of texts that are not to be translated; what is in a source language of the model is.
         formality: formal or informal address (Sie or du), for models that can choose; auto: one form for each text,
             formal unless the text is plainly informal; None: what the model makes of each sentence.
-        context: translate sentences of a paragraph together, with models that have learnt to; False: one by one.
         search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
         """
         settings = search_settings(self.config.decode, search)
         options = Options(
             settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms,
-            written_in=written_in, formality=formality, context=context,
+            written_in=written_in, formality=formality,
         )  # fmt: skip
         check_form(formality)
         if formality in ("formal", "informal"):

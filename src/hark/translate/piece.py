@@ -62,8 +62,6 @@ class Options:
     lines that are independent."""
     rules: Rules = ON
     """The rules that write part of a translation, see `text/rules.py`."""
-    context: bool = True
-    """Whether sentences of a paragraph may be translated as one text, by models that have learnt to."""
 
 
 @dataclass(frozen=True)

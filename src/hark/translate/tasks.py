@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, S
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice, repeat
+from itertools import repeat
 from queue import Empty, SimpleQueue
 from threading import Lock, RLock, get_ident
 from typing import Any, Generic, TypeVar
@@ -25,22 +25,6 @@ MAX_RUNNING = 4096
 """Maximum tasks of one group at a time: more than any engine can use, far fewer than the sentences of a huge line."""
 AT_ONCE = 64
 """Maximum tasks to start at a time: starting takes a while, during which the tasks of other groups wait."""
-
-
-def together(tasks: Sequence[Task[Outcome]]) -> Task[list[Outcome]]:
-    """Run tasks as one task, which sends their requests together."""
-    outcomes: dict[int, Outcome] = {}
-    answers: dict[int, Sequence[Hypotheses] | None] = dict.fromkeys(range(len(tasks)))
-    while answers:
-        requests: dict[int, Sequence[Request]] = {}
-        for place, answer in answers.items():
-            try:
-                requests[place] = tasks[place].send(answer)  # type: ignore[arg-type]  # None starts a generator
-            except StopIteration as end:
-                outcomes[place] = end.value
-        received = iter((yield [request for each in requests.values() for request in each]))
-        answers = {place: tuple(islice(received, len(each))) for place, each in requests.items()}
-    return [outcomes[place] for place in range(len(tasks))]
 
 
 @dataclass(eq=False)

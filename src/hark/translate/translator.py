@@ -1,7 +1,7 @@
 """Translates texts: splits a text into sentences, decodes them with an engine, and joins the translations.
 
 See `segments` (sentences and the whitespace between them), `clauses` (sentences that are too long), `piece` (one piece
-of text, with its retries), `context` (several sentences as one) and `tasks` (many pieces at a time).
+of text, with its retries) and `tasks` (many pieces at a time).
 """
 
 from collections import deque
@@ -27,9 +27,8 @@ from hark.text.segments import TextLayout, lay_out
 from hark.text.sentences import join_across, split_sentences
 from hark.text.shapes import CODE_LINE
 from hark.text.vocabulary import Vocabulary
-from hark.translate.assembly import FinishedSentences, Pieces, TextPlan, assemble
+from hark.translate.assembly import FinishedSentences, TextPlan, assemble
 from hark.translate.coder import Coder
-from hark.translate.context import PieceJob, PlainSentence, group_jobs, task_of
 from hark.translate.faults import UNSURE, Reason
 from hark.translate.languages import LanguageChoice
 from hark.translate.piece import Options, Piece, address_of, find_items, translate_piece
@@ -69,14 +68,12 @@ class Translator:
         phrases: Callable[[str, str], Phrases] | None = None,
         unsure: Callable[[str, str], float | None] | None = None,
         languages: LanguageChoice | None = None,
-        context: int = 0,
     ) -> None:
         """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
         translations from one language to another; `unsure`: the model's own threshold for that flag, by language pair;
-        `languages`: chooses those of a text, by default of all that the model knows; `context`: the most tokens of
-        sentences that are translated as one text."""
+        `languages`: chooses those of a text, by default of all that the model knows."""
         self.engine = engine
-        self._tasks: Tasks[Pieces] = Tasks(engine)
+        self._tasks: Tasks[Piece] = Tasks(engine)
         self._turns = Turns(self._tasks.step)
         self.languages = languages or LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
@@ -84,8 +81,6 @@ class Translator:
         self.unsure = unsure
         self.limit = min(config.batches.max_length, config.model.max_positions) - 1
         """Maximum length of a piece in tokens, without EOS: the limit used in training."""
-        # An instruction on the form of address and the language tag precede the text.
-        self._context = min(context, self.limit - self.coder.source.lead - bool(self.coder.source.address_symbols))
 
     @property
     def room(self) -> int:
@@ -114,36 +109,28 @@ class Translator:
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
         report = None if on_sentence is None else FinishedSentences(plans, on_sentence)
-        first, second = tee(self._keyed(plans, chosen, report))  # read in lockstep, so that tee buffers almost nothing
+        first, second = tee(self._jobs(plans, chosen))  # read in lockstep, so that tee buffers almost nothing
         tasks, keys = (task for _, task in first), (key for key, _ in second)
         return self._tasks.begin(
             tasks, partial(assemble, text, plans, formality=address_of(chosen)), chosen.urgent, keys, report
         )
 
-    def _keyed(
-        self, plans: Iterable[TextPlan], options: Options, report: FinishedSentences | None
-    ) -> Iterator[tuple[Hashable, Task[Pieces]]]:
-        for jobs in group_jobs(self._jobs(plans, options), self._context):
-            if report is not None:
-                report.expect(len(jobs))
-            yield task_of(jobs)
-
-    def _jobs(self, plans: Iterable[TextPlan], options: Options) -> Iterator[PieceJob]:
+    def _jobs(self, plans: Iterable[TextPlan], options: Options) -> Iterator[tuple[Hashable, Task[Piece]]]:
         for plan in plans:
-            sentences = zip(plan.layout.sentences, plan.phrases, plan.cuts, (None, *plan.layout.gaps[1:]), strict=False)
-            for sentence, phrase, cut, gap in sentences:
+            for sentence, phrase, cut in zip(plan.layout.sentences, plan.phrases, plan.cuts, strict=False):
                 for i in range(0, len(cut), 2):
-                    yield self._job(sentence, phrase, cut[i], options, i < len(cut) - 1, gap)
+                    yield self._job(sentence, phrase, cut[i], options, i < len(cut) - 1)
 
     def _job(
-        self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool, gap: str | None
-    ) -> PieceJob:
-        """Return the job of a piece; repeated sentences have the same key, so that they are translated once."""
+        self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool
+    ) -> tuple[Hashable, Task[Piece]]:
+        """Return the task of a piece, and its key: repeated sentences have the same, so that they are translated
+        once."""
         languages = self.languages.of(options)
         if phrase is not None:
-            return PieceJob(None, already_done(Piece(piece, phrase, flags=frozenset({"phrase"}))))
+            return None, already_done(Piece(piece, phrase, flags=frozenset({"phrase"})))
         if clauses.is_unbroken(piece):  # data, not a word: decoding it would take hours
-            return PieceJob(None, already_done(Piece(piece, piece, flags=frozenset({"untranslated"}))))
+            return None, already_done(Piece(piece, piece, flags=frozenset({"untranslated"})))
         key = None if options.search.sample else (piece, inner, options)
         foreign, target = None, languages[1]
         if options.written_in is not None and any(map(str.isalpha, piece)):
@@ -153,14 +140,11 @@ class Translator:
             known = self.languages.find(foreign, target) if options.detected else None
         if foreign is not None:
             if known is None:
-                return PieceJob(key, keep_foreign(piece, foreign, target))
+                return key, keep_foreign(piece, foreign, target)
             options, languages = replace(options, source=known), (known, target)
         own = None if self.unsure is None else self.unsure(*languages)
         unsure = UNSURE if own is None else own
-        task = translate_piece(piece, self.coder, options, languages, inner, unsure)
-        if not self._context or len(piece) < len(sentence):
-            return PieceJob(key, task)
-        return PieceJob(key, task, PlainSentence(piece, gap, self.coder, options, languages, unsure))
+        return key, translate_piece(piece, self.coder, options, languages, inner, unsure)
 
     def check_formality(self, formality: Formality | None, target: str | None = None) -> bool:
         """Whether the model can be asked for a form of address in a target language. Raise an error if a form is
