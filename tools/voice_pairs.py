@@ -6,10 +6,10 @@ START is the bundle to train from. TEXT gets a table for each corpus and pair of
 the training machine (16 cores: 17 s), to which the text of all pairs would be too much to send.
 
 Beside the corpora as they are, there are: lines of two languages that share their English (`joined`); two to five
-sentences that follow one another, as one line (`-texts`); and lines whose translation addresses somebody formally or
-informally, with `<formal>` or `<informal>` before the source (`address`): symbols that tools/grow_model.py adds. A few
-lines that address nobody have them too (`neutral`), since a translator cannot know. What tools/back_translate.py made
-has `<bt>` before its source.
+written sentences that follow one another, as one line (`written-texts`); and lines whose translation addresses somebody
+formally or informally, with `<formal>` or `<informal>` before the source (`address`): symbols that tools/grow_model.py
+adds. A few lines that address nobody have them too (`neutral`), since a translator cannot know. What
+tools/back_translate.py made has `<bt>` before its source.
 """
 
 import argparse
@@ -39,8 +39,6 @@ TATOEBA = {"en-de": 2, "en-fr": 2, "en-it": 4, "en-pt": 1.5, "de-fr": 1, "de-es"
 TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 4, 3, 0.7, 4, 0.5, 1
 JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household",
             "prose", "manuals", "docs", "descriptions", "strings", "catalogues")  # fmt: skip
-IN_ORDER = ("news", "talk", "letters", "events", "prose", "books")
-"""Corpora whose lines follow one another as in their documents."""
 ADDRESSED = ("talk", "letters", "events", "news", "prose", "books")
 NEUTRAL = 0.1
 """How many of the lines that address nobody have a symbol nevertheless."""
@@ -114,25 +112,22 @@ class PairText:
         with_english = self.pair[0] == "en"
         places = [LANGUAGES.index(code) for code in self.pair]
         sides = (read_lines(self.folder / f"parliament.{code}.xz") for code in self.pair)
-        parliament = [pair if pair[0] else None for pair in zip(*sides, strict=True)]
-        single = [pair for pair in parliament if pair]
+        single = [pair for pair in zip(*sides, strict=True) if pair[0]]
         drawn = draw.sample(single, min(len(single), PARLIAMENT if with_english else PARLIAMENT_ELSE))
         self.add("europarl", drawn, 1.5 if with_english and self.pair[1] in ("it", "nl", "pt") else 1)
-        self.add("europarl-texts", join_lines(parliament, draw, 20_000 if with_english else 8_000, 500), 1)
         written = [(cells[places[0]], cells[places[1]]) for cells in self.written("written")]
         texts = [(cells[places[0]], cells[places[1]]) if cells[0] else None for cells in self.written("written-texts")]
         self.add("written", written, WRITTEN)
         joined = [pair for _ in range(2) for pair in join_lines(texts, draw, 10_000, 600)]
-        self.add("written-texts", list(dict.fromkeys(joined)), WRITTEN)
+        self.add("written-texts", list(dict.fromkeys(joined)), 1)
         many = [(cells[places[0]], cells[places[1]]) for cells in self.written("many")]
         self.add("many", many, MANY)
-        self.add("many-texts", join_lines([pair for pair in many if all(pair)], draw, 10_000, 600), 1)
         words = [*self.read("words"), *(pair[::-1] for pair in self.read("words", -1))]
         self.add("words", list(dict.fromkeys(words)), WORDS)
         self.add("taught", [*self.read("taught"), *(pair[::-1] for pair in self.read("taught", -1))], 1)
         everyday = self.read("tatoeba")
         self.add("tatoeba", everyday, TATOEBA.get("-".join(self.pair), TATOEBA_ELSE))
-        others = self.add_with_english(draw) if with_english else self.add_joined(draw)
+        others = self.add_with_english() if with_english else self.add_joined(draw)
         for languages in (self.pair, self.pair[::-1]):
             taught = read_pairs(self.folder / f"news-taught.{'-'.join(languages)}.tsv.xz")
             self.add("news-taught", taught, TAUGHT, languages)
@@ -144,13 +139,11 @@ class PairText:
     def written(self, name: str) -> Iterator[list[str]]:
         return (line.split("\t") for line in read_lines(self.folder / f"{name}.tsv.xz"))
 
-    def add_with_english(self, draw: random.Random) -> list[Pair]:
+    def add_with_english(self) -> list[Pair]:
         addressed: list[Pair] = []
         for name, weight in WEIGHTS.items():
             pairs = self.read(name)
             self.add(name, pairs, weight)
-            if name in IN_ORDER:
-                self.add(f"{name}-texts", join_lines(pairs, draw, 10_000, 600), 1)
             if name in ADDRESSED:
                 addressed += pairs
         return addressed
