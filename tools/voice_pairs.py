@@ -36,7 +36,7 @@ WEIGHTS = {
 }  # fmt: skip
 """Of the text of English and another language. A corpus of weight 2 is seen twice as often."""
 TATOEBA = {"en-de": 2, "en-fr": 2, "en-it": 4, "en-pt": 1.5, "de-fr": 1, "de-es": 1, "fr-it": 1.5, "es-pt": 1.5}
-TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 4, 3, 0.7, 4, 0.5, 1
+TATOEBA_ELSE, WRITTEN, FRESH, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 3, 6, 3, 0.7, 4, 0.5, 1
 JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household",
             "prose", "manuals", "docs", "descriptions", "strings", "catalogues")  # fmt: skip
 ADDRESSED = ("talk", "letters", "events", "news", "prose", "books")
@@ -115,12 +115,16 @@ class PairText:
         single = [pair for pair in zip(*sides, strict=True) if pair[0]]
         drawn = draw.sample(single, min(len(single), PARLIAMENT if with_english else PARLIAMENT_ELSE))
         self.add("europarl", drawn, 1.5 if with_english and self.pair[1] in ("it", "nl", "pt") else 1)
-        written = [(cells[places[0]], cells[places[1]]) for cells in self.written("written")]
-        texts = [(cells[places[0]], cells[places[1]]) if cells[0] else None for cells in self.written("written-texts")]
+        written, fresh, many = (
+            [(cells[places[0]], cells[places[1]]) for cells in self.seven_way(name)]
+            for name in ("written", "written-fresh", "many")
+        )
+        rows = self.seven_way("written-texts")
+        texts = [(cells[places[0]], cells[places[1]]) if cells[0] else None for cells in rows]
         self.add("written", written, WRITTEN)
+        self.add("written-fresh", fresh, FRESH)
         joined = [pair for _ in range(2) for pair in join_lines(texts, draw, 10_000, 600)]
         self.add("written-texts", list(dict.fromkeys(joined)), 1)
-        many = [(cells[places[0]], cells[places[1]]) for cells in self.written("many")]
         self.add("many", many, MANY)
         words = [*self.read("words"), *(pair[::-1] for pair in self.read("words", -1))]
         self.add("words", list(dict.fromkeys(words)), WORDS)
@@ -133,10 +137,10 @@ class PairText:
             self.add("news-taught", taught, TAUGHT, languages)
             back = read_pairs(self.folder / f"back.{'-'.join(languages)}.tsv.xz")
             self.add("back", [(f"<bt> {source}", target) for source, target in back], BACK, languages)
-        self.add_address(everyday + others + draw.sample(single, min(len(single), 60_000)), written, draw)
+        self.add_address(everyday + others + draw.sample(single, min(len(single), 60_000)), written + fresh, draw)
         return self.recipe
 
-    def written(self, name: str) -> Iterator[list[str]]:
+    def seven_way(self, name: str) -> Iterator[list[str]]:
         return (line.split("\t") for line in read_lines(self.folder / f"{name}.tsv.xz"))
 
     def add_with_english(self) -> list[Pair]:

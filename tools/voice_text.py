@@ -1,12 +1,13 @@
 """Gather the training text of the next model of seven languages: purge it, and pack it for the machine that trains.
 
-    python -m tools.voice_text DATA DOMAINS ROWS -o FOLDER [--taught GITDIR]
+    python -m tools.voice_text DATA DOMAINS ROWS -o FOLDER [--taught GITDIR] [--fresh NAME ...]
 
 DATA has the corpora that its README lists (`daily`, `written`, `flores` and the others), `found` (tools/found_text.py)
 and `sealed`, the closed tests of data/closed, whose lines nobody reads. DOMAINS has the folders domains-en-de,
 domains-en-fr and so on (tools/cut_domains.py). ROWS is a file of seven-way lines of Parliament in their order, an
 empty line between speeches. GITDIR is the git folder of mozilla/firefox-translations-models, whose evaluation holds
-translations of news of past years by models that are better than ours: a teacher's text.
+translations of news of past years by models that are better than ours: a teacher's text. NAMEs are files of `written`
+that the model to train from has not learned: their lines are kept apart, since they teach most.
 
 FOLDER gets NAME.en-de.tsv.xz and so on, and `sets` with the dev and test sets. Nothing in it equals a sentence of any
 set that models are measured on, and the text of daily life is not nearly equal to one either. tools/voice_pairs.py
@@ -20,9 +21,10 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
+from typing import NamedTuple
 
 from tools.corpus_files import Pair, read_lines, read_table
 from tools.cut_domains import Purge, is_measurable
@@ -61,13 +63,26 @@ def is_held_out(number: int) -> bool:
     return number % HELD_OUT_EVERY == 7
 
 
-def read_written(folder: Path) -> tuple[list[Row], list[Row], list[list[Row]]]:
-    """The written lines to train on, those to test on, and the connected texts among the former."""
-    train: list[Row] = []
+class Written(NamedTuple):
+    """The sentences that were written for Hark."""
+
+    known: list[Row]
+    """Those to train on again."""
+    fresh: list[Row]
+    """Those to train on for the first time."""
+    test: list[Row]
+    texts: list[list[Row]]
+    """The connected texts among those to train on."""
+
+
+def read_written(folder: Path, fresh_names: Collection[str]) -> Written:
+    known: list[Row] = []
+    fresh: list[Row] = []
     test: list[Row] = []
     texts: list[list[Row]] = []
     for path in sorted(folder.glob("*.tsv.xz")):
         rows = [line.split("\t") for line in read_lines(path)]
+        train = fresh if path.name.split(".")[0] in fresh_names else known
         if ".text." not in path.name:
             for number, row in enumerate(row for row in rows if len(row) == len(LANGUAGES)):
                 (test if is_held_out(number) else train).append(row)
@@ -79,7 +94,11 @@ def read_written(folder: Path) -> tuple[list[Row], list[Row], list[list[Row]]]:
                 train += text
                 texts.append(text)
     held_out = {fold(cell) for row in test for cell in row if len(cell.split()) >= 4}
-    return [row for row in train if not any(fold(cell) in held_out for cell in row)], test, texts
+
+    def purge(rows: list[Row]) -> list[Row]:
+        return [row for row in rows if not any(fold(cell) in held_out for cell in row)]
+
+    return Written(purge(known), purge(fresh), test, texts)
 
 
 def split_texts(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -288,20 +307,22 @@ def main() -> None:
     parser.add_argument("rows", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--taught", type=Path, metavar="GITDIR")
+    parser.add_argument("--fresh", nargs="+", default=(), metavar="NAME")
     said = parser.parse_args()
     (said.output / "sets").mkdir(parents=True, exist_ok=True)
-    train, test, texts = read_written(said.data / "written")
+    written = read_written(said.data / "written", said.fresh)
     closed = {
         path.name.split(".")[0]: [row[1:] for row in read_table(path)]
         for path in sorted((said.data / "sealed").glob("*.tsv.xz"))
     }
-    write_rows(said.output / "written.tsv.xz", train)
-    write_rows(said.output / "written-texts.tsv.xz", (row for text in texts for row in (*text, ("",))))
-    copy_sets(said.data, said.domains, {"written-test": test, **closed}, said.output / "sets")
+    write_rows(said.output / "written.tsv.xz", written.known)
+    write_rows(said.output / "written-fresh.tsv.xz", written.fresh)
+    write_rows(said.output / "written-texts.tsv.xz", (row for text in written.texts for row in (*text, ("",))))
+    copy_sets(said.data, said.domains, {"written-test": written.test, **closed}, said.output / "sets")
     held_out: Folds = {code: set() for code in LANGUAGES}
     gather_parliament(said.data, said.rows, said.output)
     for language in LANGUAGES[1:]:
-        measured_on = [*test, *chain.from_iterable(closed.values())]
+        measured_on = [*written.test, *chain.from_iterable(closed.values())]
         folds = gather_pair(said.data, said.domains / f"domains-en-{language}", language, measured_on, said.output)
         for code, folded in folds.items():
             held_out[code] |= folded
