@@ -1,5 +1,6 @@
 """YAML: string values are translated; keys, anchors, tags, comments and layout stay byte for byte."""
 
+import re
 from typing import Any
 
 import pytest
@@ -228,6 +229,8 @@ def words(value: Any) -> int:
 def test_every_string_is_found(data: Any, style: dict[str, Any]) -> None:
     source = yaml.dump(data, **style)
     if not words(data) or style["default_style"] == ">":  # whose paragraphs are translated one by one
+        return
+    if re.search("[\x85\u2028\u2029]", source):  # PyYAML takes them for line breaks, as YAML 1.1 did and 1.2 does not
         return
     assert len(texts("a.yaml", source, ALL)) == words(load(source))
 
