@@ -35,8 +35,8 @@ def stub(seed: int, vocabulary: int) -> Logits:
 def ask(**changes: object) -> Arrival:
     values: dict[str, object] = {
         "number": 0, "limit": 8, "min_length": 0, "prefix": 0, "forced": (), "start": 0.0, "banned": (), "max_ended": 2,
-        "nbest": 1, "alpha": 0.6, "memory": 0, "memory_length": 1, "drawn": (), "temperature": 1.0, "top_k": 0,
-        "top_p": 1.0,
+        "nbest": 1, "alpha": 0.6, "memory": 0, "memory_length": 1, "reserved": 512, "drawn": (), "temperature": 1.0,
+        "top_k": 0, "top_p": 1.0,
     }  # fmt: skip
     return Arrival(**{**values, **changes})  # type: ignore[arg-type]
 

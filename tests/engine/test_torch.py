@@ -288,6 +288,67 @@ def test_results_are_the_same_if_the_host_runs_ahead(engine: TorchEngine) -> Non
         assert answers(narrow, crowd) == alone
 
 
+def long_requests(count: int, length: int) -> list[Request]:
+    """Outputs that are much longer than their sources, so that they need pages."""
+    chance = random.Random(9)
+    search = DecodeConfig(beam=2, max_extra=length, min_length=length)
+    return [Request((*(chance.randrange(4, 40) for _ in range(1 + n % 5)), EOS), search) for n in range(count)]
+
+
+def test_outputs_that_outgrow_their_pages_are_the_same(engine: TorchEngine) -> None:
+    """With room for all, with room for a few, whose memory must be given back and taken again, and for one."""
+    crowd = long_requests(6, 40)
+    alone = [answers(engine, [each])[0] for each in crowd]
+    assert answers(engine, crowd) == alone
+    for places, lag in ((300, 0), (200, 0), (200, 1), (120, 0)):
+        narrow = TorchEngine(engine.model, SPECIAL, rows=16, places=places)
+        narrow.lag = lag
+        restarted = []
+        restart = narrow.restart_youngest
+        narrow.restart_youngest = lambda: (restarted.append(1), restart())  # type: ignore[method-assign,assignment]  # noqa: B023
+        assert answers(narrow, crowd) == alone
+        assert restarted
+        assert narrow.scheduler.places.free == narrow.places
+        assert narrow.scheduler.rows == narrow.rows
+
+
+def test_a_long_limit_costs_no_memory(engine: TorchEngine) -> None:
+    """Short outputs with a high limit run side by side where all that they might need would not fit."""
+    crowd = [Request((5 + n, EOS), DecodeConfig(beam=2, max_extra=90), prefix=(9, 11)) for n in range(8)]
+    narrow = TorchEngine(engine.model, SPECIAL, places=8 * (2 + 2 * 16))
+    numbers = [narrow.submit(each) for each in crowd]
+    narrow.step()
+    assert narrow.scheduler.running == len(crowd)
+    for number in numbers:
+        narrow.cancel(number)
+    narrow.step()
+    assert narrow.scheduler.places.free == narrow.places
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "positions": "rotary"}], ids=str)
+def test_a_long_prefix_is_read_in_one_pass(changes: dict[str, object]) -> None:
+    model, chance = lively(**changes), random.Random(5)
+    engine = TorchEngine(model, SPECIAL)
+    crowd = [
+        Request(
+            (*(chance.randrange(4, 40) for _ in range(length)), EOS),
+            DecodeConfig(beam=beam, nbest=beam, max_extra=20 + length),
+            tuple(chance.randrange(4, 40) for _ in range(length)),
+        )
+        for beam, length in ((1, 8), (2, 21), (3, 12))
+    ]
+    alone = [answers(engine, [each])[0] for each in crowd]
+    assert answers(engine, crowd) == alone
+    together = TorchEngine(model, SPECIAL)
+    together.exact = False  # all prefixes in one pass, as on a GPU
+    for request, found in zip(crowd, answers(together, crowd), strict=True):
+        (lane,) = [lane for lane in together.lanes.values() if lane.shape.width == request.search.beam]
+        assert lane.clock < request.limit - len(request.prefix) + 1  # no step for what it was given
+        expected = search_without_cache(model, request)
+        assert [each[0] for each in found] == [each.tokens for each in expected]
+        assert [each[1] for each in found] == pytest.approx([each.log_prob for each in expected], abs=1e-4)
+
+
 def test_cancelling_frees_slots_and_places(engine: TorchEngine) -> None:
     """For running searches, including samples and branches, and for waiting ones."""
     narrow = TorchEngine(engine.model, SPECIAL, rows=16, places=700)

@@ -10,7 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from hark.engine.lane import Lane
-from hark.engine.lane_tables import LaneShape
+from hark.engine.lane_tables import PAGE, LaneShape
 from hark.engine.search import Candidates
 from hark.model.cache import Rows
 
@@ -22,9 +22,9 @@ WIDEST, MOST_KEPT = 16, 48
 
 @triton.jit
 def prepare_kernel(
-    which_at, tokens_at, position_at, log_prob_at, memory_at, lengths_at, places_at,
-    out_tokens, out_positions, out_log_prob, out_memory, out_lengths, out_places, T,
-    W: tl.constexpr, W_BLOCK: tl.constexpr, POSITIONS: tl.constexpr,
+    which_at, tokens_at, position_at, log_prob_at, memory_at, lengths_at, pages_at, places_at,
+    out_tokens, out_positions, out_log_prob, out_memory, out_lengths, out_places, slots, T,
+    W: tl.constexpr, W_BLOCK: tl.constexpr, POSITIONS: tl.constexpr, PAGE: tl.constexpr,
 ):  # fmt: skip
     """Gather the decoder's inputs from the tables, and compute the place of each row's new key."""
     sentence = tl.program_id(0).to(tl.int64)
@@ -37,7 +37,8 @@ def prepare_kernel(
     tl.store(out_tokens + sentence * W + w, tl.load(tokens_at + slot * W + w, mask=real), mask=real)
     tl.store(out_log_prob + sentence * W + w, tl.load(log_prob_at + slot * W + w, mask=real), mask=real)
     tl.store(out_positions + sentence * W + w, position + tl.zeros([W_BLOCK], tl.int64), mask=real)
-    here = (memory + length + position * W + w).to(tl.int32)
+    page = tl.load(pages_at + (position // PAGE) * slots + slot)
+    here = (page + (position % PAGE) * W + w).to(tl.int32)
     for first in range(0, position + 1, POSITIONS):
         t = first + tl.arange(0, POSITIONS)
         old = tl.load(
@@ -166,8 +167,9 @@ def prepare(lane: Lane, which_B: Tensor) -> tuple[Rows, Tensor]:
     log_prob_BW = beams.log_prob_BW.new_empty(sentences, width)
     prepare_kernel[(sentences,)](
         which_B, beams.tokens_BW, beams.position_B, beams.log_prob_BW, lane.memory_B, lane.memory_lengths_B,
-        lane.places_BWT, tokens_R, positions_R, log_prob_BW, memory_B, lengths_B, places_RT, columns,
-        W=width, W_BLOCK=triton.next_power_of_2(width), POSITIONS=POSITIONS, num_warps=2,
+        lane.pages_GB, lane.places_BWT, tokens_R, positions_R, log_prob_BW, memory_B, lengths_B, places_RT,
+        lane.pages_GB.shape[1], columns,
+        W=width, W_BLOCK=triton.next_power_of_2(width), POSITIONS=POSITIONS, PAGE=PAGE, num_warps=2,
     )  # fmt: skip
     return Rows(tokens_R, positions_R, places_RT, memory_B, lengths_B, columns), log_prob_BW
 

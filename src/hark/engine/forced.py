@@ -35,12 +35,20 @@ class PackedText:
     longest: int
 
     @classmethod
-    def of(cls, sentences: Sequence[Sequence[int]], device: torch.device, starts: Sequence[int] | int = 0) -> Self:
+    def of(
+        cls,
+        sentences: Sequence[Sequence[int]],
+        device: torch.device,
+        starts: Sequence[int] | int = 0,
+        strides: Sequence[int] | int = 1,
+    ) -> Self:
+        """`strides`: the distance of the places of a sentence's tokens."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         cu = np.concatenate([[0], np.cumsum(lengths)])
         tokens_N = np.fromiter(chain.from_iterable(sentences), np.int64, int(cu[-1]))
         positions_N = np.arange(cu[-1]) - np.repeat(cu[:-1], lengths)
-        places_N = positions_N + np.repeat(np.broadcast_to(starts, len(lengths)), lengths)
+        start_N, stride_N = (np.repeat(np.broadcast_to(each, len(lengths)), lengths) for each in (starts, strides))
+        places_N = positions_N * stride_N + start_N
         # One transfer, which costs the host least.
         tokens, positions, places = send(np.stack([tokens_N, positions_N, places_N]), device)
         return cls(tokens, positions, places, send(cu.astype(np.int32), device), int(lengths.max()))

@@ -6,20 +6,23 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from hark.engine.lane_tables import Arrival, LaneShape, power_of_two
+from hark.engine.lane_tables import PAGE, Arrival, LaneShape, power_of_two
 from hark.engine.request import Hypothesis, Request, length_penalty
 from hark.engine.search import Ended
 
 COLUMNS = 512
 """Minimum length in tokens, of sources and outputs, that lanes are sized for. Few sentences need more; each larger size
 is a lane of its own."""
+LONG_PROMPT = 8
+"""From this many forced tokens on, one pass of the decoder reads them all before the search. Shorter ones, such as the
+language of the output, are forced step by step together with what other searches do."""
 
 
 JobKind = Literal["search", "sample", "look", "branch"]
 
 
 class DecodeJob(NamedTuple):
-    """One search. `make` computes the last two fields, which are read often, from the others."""
+    """One search. `make` computes the last three fields, which are read often, from the others."""
 
     number: int
     """The number of the request."""
@@ -32,7 +35,10 @@ class DecodeJob(NamedTuple):
     forced: Sequence[int]
     start: float
     part: int
+    reserved: int
+    """Positions of the output that have places from the start; most outputs need no more."""
     places: int
+    """Places that it needs from the start."""
     shape: LaneShape
 
     @classmethod
@@ -54,7 +60,18 @@ class DecodeJob(NamedTuple):
         n_forced, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
         tree = request.tree.symbols if request.tree is not None else None
         shape = LaneShape(width, keep, columns, n_forced, banned, kind == "sample", tree)
-        return cls(number, request, kind, width, keep, limit, forced, start, part, length + width * limit, shape)
+        expected = max(length * 5 // 4 + 8, len(forced) + 1)
+        reserved = min(limit, -(-expected // PAGE) * PAGE)
+        places = length + width * reserved
+        return cls(number, request, kind, width, keep, limit, forced, start, part, reserved, places, shape)
+
+    @property
+    def most_places(self) -> int:
+        return len(self.request.source) + self.rows * self.limit
+
+    def whole(self) -> Self:
+        """The same search with all places that it may need from the start."""
+        return self._replace(reserved=self.limit, places=self.most_places)
 
     @property
     def nbest(self) -> int:
@@ -67,7 +84,11 @@ class DecodeJob(NamedTuple):
             case "sample" | "branch":
                 return 1
 
-    def arrival(self, memory: int) -> Arrival:
+    @property
+    def has_prompt(self) -> bool:
+        return len(self.forced) >= LONG_PROMPT
+
+    def arrival(self, memory: int, read: bool = False) -> Arrival:
         request, search = self.request, self.request.search
         patience = search.patience if self.kind in ("search", "branch") else 1.0
         return Arrival(  # positional arguments are faster, and this is called often
@@ -83,11 +104,13 @@ class DecodeJob(NamedTuple):
             search.alpha,
             memory,
             len(request.source),
+            self.reserved,
             self.drawn() if self.kind == "sample" else (),
             search.temperature,
             search.top_k,
             search.top_p,
             request.tree.words if request.tree is not None else 0,
+            read,
         )
 
     def drawn(self) -> list[float]:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.engine.lane_tables import PADDING, Arrival, LaneShape, ParamTables, power_of_two
+from hark.engine.lane_tables import PADDING, PAGE, Arrival, LaneShape, ParamTables, power_of_two
 from hark.engine.rules import TreeRules, TreeState, draw, forbid, force
 from hark.engine.search import Candidates, advance, init
 from hark.engine.transfer import PendingCopy, Recorder, send
@@ -82,6 +82,8 @@ class Lane:
         self.tables = ParamTables(shape, slots + 1, context.special.forbidden[0], device)
         self.params = self.tables.params
         self.memory_B, self.memory_lengths_B = self.tables.memory_B, self.tables.memory_lengths_B
+        self.pages_GB = self.tables.pages_GB
+        """The first place of each page of a sentence's output."""
         which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=context.cache.padding)])
         self.fresh = init(self.params.select(which_B), shape.width, shape.keep, context.special.start)
         """The state of a search before its first step."""
@@ -108,8 +110,10 @@ class Lane:
         self.tenancy = np.zeros(slots, np.int64)
         """How many searches have occupied each slot."""
         self.since = np.zeros(slots, np.int64)
-        """The clock when the slot was occupied."""
+        """The clock when the search in the slot was at position 0."""
         self.memory_lengths = np.zeros(slots, np.int64)
+        self.reserved, self.limits = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
+        """How many positions have places, and the maximum position."""
 
     @torch.no_grad()
     def admit(self, arrivals: Sequence[Arrival]) -> list[int]:
@@ -124,8 +128,48 @@ class Lane:
         self.occupied[slots], self.since[slots] = True, self.clock
         self.numbers[slots] = [each.number for each in arrivals]
         self.memory_lengths[slots] = [each.memory_length for each in arrivals]
+        self.reserved[slots] = [each.reserved for each in arrivals]
+        self.limits[slots] = [each.limit for each in arrivals]
         self.tenancy[slots] += 1
+        self.skip_prompts([(slot, each) for slot, each in zip(slots.tolist(), arrivals, strict=True) if each.read])
         return slots.tolist()
+
+    def skip_prompts(self, read: Sequence[tuple[int, Arrival]]) -> None:
+        """Start searches after their forced tokens, as if these had been forced step by step."""
+        if not read:
+            return
+        width = self.shape.width
+        lengths = np.array([len(each.forced) for _, each in read])
+        slots = np.array([slot for slot, _ in read])
+        position_N = np.concatenate([np.arange(length) for length in lengths])
+        first_N = np.repeat([each.memory + each.memory_length for _, each in read], lengths)
+        forced_N = np.concatenate([each.forced for _, each in read])
+        table = np.stack([np.repeat(slots, lengths), position_N, first_N + position_N * width, forced_N])
+        slot_N, column_N, place_N, token_N = send(table, self.context.device)
+        self.places_BWT[slot_N, :, column_N] = place_N[:, None].int()
+        self.trace_BTW[slot_N, column_N + 1] = (token_N * width).int()[:, None]
+        last = [each.forced[-1] for _, each in read]
+        slot_B, token_B, position_B = send(np.stack([slots, last, lengths]), self.context.device)
+        self.beams.tokens_BW[slot_B] = token_B[:, None]
+        self.beams.position_B[slot_B] = position_B
+        self.since[slots] -= lengths
+
+    def short_of_places(self, times: int) -> list[int]:
+        """The slots whose outputs may be longer after some steps than they have places for."""
+        needed = np.minimum(self.limits, self.clock - self.since + times)
+        return np.flatnonzero(self.occupied & (needed > self.reserved)).tolist()
+
+    def next_page(self, slot: int) -> int:
+        """How many places the next page of a slot needs."""
+        return int(min(PAGE, self.limits[slot] - self.reserved[slot])) * self.shape.width
+
+    def add_pages(self, starts: Sequence[tuple[int, int]]) -> None:
+        """Add a page to each of some slots, given as (slot, first place)."""
+        slots, first = np.array(starts, np.int64).T
+        pages = self.reserved[slots] // PAGE
+        self.reserved[slots] = np.minimum(self.reserved[slots] + PAGE, self.limits[slots])
+        page_N, slot_N, first_N = send(np.stack([pages, slots, first]), self.context.device)
+        self.pages_GB[page_N, slot_N] = first_N
 
     def steps(self, times: int) -> None:
         """Advance all sentences by some steps."""
@@ -178,9 +222,10 @@ class Lane:
         width, context = self.shape.width, self.context
         beams, params = self.beams.select(which_B), self.params.select(which_B)
         memory_B, lengths_B = self.memory_B.index_select(0, which_B), self.memory_lengths_B.index_select(0, which_B)
-        # A sentence's places: its memory, then W for each position of the output.
+        # W places for each position of the output.
         rows_W = torch.arange(width, device=which_B.device)
-        here_BW = (memory_B + lengths_B + beams.position_B * width)[:, None] + rows_W
+        page_B = self.pages_GB[beams.position_B // PAGE, which_B]
+        here_BW = (page_B + beams.position_B % PAGE * width)[:, None] + rows_W
         column_BW1 = beams.position_B[:, None, None].expand(-1, width, 1)
         places_BWT = self.places_BWT[:, :, :positions].index_select(0, which_B)
         places_BWT = places_BWT.scatter(2, column_BW1, here_BW[..., None].int())

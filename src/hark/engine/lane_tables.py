@@ -12,6 +12,9 @@ from hark.engine.request import TreeSymbols
 from hark.engine.search import Sampling, SearchParams
 from hark.engine.transfer import send
 
+PAGE = 16
+"""Positions of the output whose places are allocated together, one place for each hypothesis."""
+
 
 class LaneShape(NamedTuple):
     """The parameters that searches must share to be in one lane."""
@@ -27,6 +30,10 @@ class LaneShape(NamedTuple):
     sampled: bool
     tree: TreeSymbols | None = None
     """Set if outputs are trees."""
+
+    @property
+    def pages(self) -> int:
+        return -(-self.columns // PAGE)
 
 
 def power_of_two(length: int) -> int:
@@ -51,6 +58,8 @@ class Arrival(NamedTuple):
     memory: int
     """The first place of its memory in the cache."""
     memory_length: int
+    reserved: int
+    """How many positions of the output have places, which follow the memory. Later pages are anywhere."""
     drawn: Sequence[float]
     """For sampling: a random number between 0 and 1 for each position."""
     temperature: float
@@ -58,6 +67,8 @@ class Arrival(NamedTuple):
     top_p: float
     words: int = 0
     """The number of words, if the output is a tree."""
+    read: bool = False
+    """Whether the keys and values of the start token and of all forced tokens but the last are in the cache."""
 
 
 INTEGERS = ("limit", "min_length", "prefix", "max_ended", "nbest", "memory", "memory_length", "top_k", "words")
@@ -65,22 +76,23 @@ FLOATS = ("start", "alpha", "temperature", "top_p")
 """The scalar fields of `Arrival`. A lane has one table of each kind for all its sentences, to save work on the host: on
 a GPU each table costs a transfer and a kernel launch."""
 
-PADDING = Arrival(-1, 1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
+PADDING = Arrival(-1, 1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, 1, (), 1.0, 0, 1.0)
 """The parameters of the padding slot, chosen so that its numbers stay finite."""
 
 
 class ParamTables:
-    """The parameters of the searches in all slots of a lane, and the places and lengths of their memories. Scalars are
-    views into the two tables of numbers.
+    """The parameters of the searches in all slots of a lane, the places and lengths of their memories, and the first
+    places of their pages. Scalars are views into the two tables of numbers.
 
     harmless: an id that is forbidden anyway; it fills the rows of shorter lists of banned tokens.
     """
 
     def __init__(self, shape: LaneShape, slots: int, harmless: int, device: torch.device) -> None:
-        self.harmless = harmless
-        self.integers_CB = torch.zeros(len(INTEGERS) + 1, slots, dtype=torch.long, device=device)
+        self.shape, self.harmless = shape, harmless
+        self.integers_CB = torch.zeros(len(INTEGERS) + 1 + shape.pages, slots, dtype=torch.long, device=device)
         self.floats_CB = torch.zeros(len(FLOATS), slots, device=device)
-        *integers, forced_B = self.integers_CB
+        *integers, forced_B = self.integers_CB[: len(INTEGERS) + 1]
+        self.pages_GB = self.integers_CB[len(INTEGERS) + 1 :]
         integer, real = dict(zip(INTEGERS, integers, strict=True)), dict(zip(FLOATS, self.floats_CB, strict=True))
         sampling = (
             Sampling(
@@ -112,8 +124,10 @@ class ParamTables:
         """Write the parameters of new searches to the tables; return their slots and initial log-probabilities."""
         device, params, columns = self.integers_CB.device, self.params, Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]
         forced = [len(each.forced) for each in arrivals]
-        integers = np.array([*(getattr(columns, name) for name in INTEGERS), forced, slots], np.int64)
-        integers_CB = send(integers, device)
+        integers = np.array([*(getattr(columns, name) for name in INTEGERS), forced], np.int64)
+        first_B = integers[INTEGERS.index("memory")] + integers[INTEGERS.index("memory_length")]
+        pages_GB = first_B + np.arange(self.shape.pages)[:, None] * (PAGE * self.shape.width)
+        integers_CB = send(np.concatenate([integers, pages_GB, slots[None]]), device)
         floats_CB = send(np.array([getattr(columns, name) for name in FLOATS], np.float32), device)
         which_B = integers_CB[-1]
         self.integers_CB.index_copy_(1, which_B, integers_CB[:-1])

@@ -1,21 +1,23 @@
 """Admits searches in order as cache memory becomes free. No torch.
 
-Memory is counted in places, one per token: a search needs one for each token of its source and for each token that its
-hypotheses may have. It is allocated all of them, contiguously, when it enters. So a running search never runs out of
-memory, and memory is bounded. While the next search does not fit, none overtakes it, so that a long sentence waits only
-for those before it.
+Memory is counted in places, one per token. When a search enters, it is allocated those of its source and of an output
+of the expected length, contiguously; further ones by the page, as its output grows. If none are free, the engine makes
+the search that entered last start again later, with all that it may need. So memory is bounded, long limits cost
+nothing, and every search ends. While the next search does not fit, none overtakes it, so that a long sentence waits
+only for those before it.
 """
 
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 from hark.engine.intake import Intake
 
 
 class Search(Protocol):
-    """A search to schedule: the number of its request, and the memory that it needs."""
+    """A search to schedule: the number of its request, and the memory that it needs from the start."""
 
     @property
     def number(self) -> int: ...
@@ -79,11 +81,16 @@ class Places:
         return sum(size for size, _ in self.by_size)
 
 
-class Entered(NamedTuple, Generic[Job]):
-    """A running search and the first of its places."""
+@dataclass(eq=False, slots=True)
+class Entered(Generic[Job]):
+    """A running search, the first of its places, and its later pages."""
 
     job: Job
     start: int
+    turn: int
+    """How many entered before it."""
+    pages: list[tuple[int, int]] = field(default_factory=list)
+    """The first place of each, and their number."""
 
 
 class Scheduler(Generic[Job]):
@@ -94,7 +101,7 @@ class Scheduler(Generic[Job]):
         self.places, self.rows = Places(places), rows
         self.line: deque[Job] = deque()
         """Waiting searches of requests that have already started."""
-        self.running = 0
+        self.running = self.turns = 0
 
     def enter(self, most: int, fits: Callable[[Job], bool] = lambda _: True) -> list[Entered[Job]]:
         """Admit up to `most` searches that fit now, in order; each keeps its memory until it `leave`s."""
@@ -119,12 +126,21 @@ class Scheduler(Generic[Job]):
                 continue
             self.rows -= job.rows
             self.running += 1
-            entered.append(Entered(job, start))
+            entered.append(Entered(job, start, self.turns))
+            self.turns += 1
         return entered
+
+    def grow(self, entered: Entered[Job], count: int) -> int | None:
+        """Allocate a further page of `count` places for a running search; return the first, or None if none fits."""
+        start = self.places.take(count)
+        if start is not None:
+            entered.pages.append((start, count))
+        return start
 
     def leave(self, entered: Entered[Job]) -> None:
         """Free the memory of a finished search."""
-        self.places.give_back(entered.start, entered.job.places)
+        for start, count in ((entered.start, entered.job.places), *entered.pages):
+            self.places.give_back(start, count)
         self.rows += entered.job.rows
         self.running -= 1
 

@@ -39,7 +39,8 @@ from hark.engine.transfer import PendingCopy, Recorder
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
 from hark.model import Transformer
-from hark.model.cache import SPARE, Cache, CachedDecoder
+from hark.model.cache import SPARE, Cache, CachedDecoder, Prompts
+from hark.model.patterns import Packed
 from hark.text.vocabulary import SpecialIds
 
 ENTER = 512
@@ -160,7 +161,7 @@ class TorchEngine(Engine):
     def prepare(self, number: int, request: Request) -> list[DecodeJob]:
         limit = self.check(request)
         jobs = jobs_of(number, request, limit)
-        needed = jobs[0].places
+        needed = jobs[0].most_places
         if request.search.diverse:  # one search per branch follows
             needed = max(needed, len(request.source) + request.search.beam * limit)
         if needed > self.places:
@@ -213,7 +214,7 @@ class TorchEngine(Engine):
                 self.open[job.number] = OpenAnswer(job.request.search.nbest) if job.kind == "sample" else OpenAnswer(1)
         for shape, group in groups.items():
             lane = self.lanes[shape] = self.lanes.pop(shape)
-            slots = lane.admit([each.job.arrival(each.start) for each in group])
+            slots = lane.admit([each.job.arrival(each.start, self.reads_prompt(each.job)) for each in group])
             self.slots[lane].update(zip(slots, group, strict=True))
 
     def make_lane(self, shape: LaneShape, used: set[LaneShape]) -> bool:
@@ -252,14 +253,63 @@ class TorchEngine(Engine):
             encode = partial(text.encode, self.model)
             memory_ND = encode() if self.watch is None else self.watch.memory(batch[0].job.number, encode)
             self.context.decoder.prefill(memory_ND, text.places_N, self.context.cache)
+            if prompted := [each for each in batch if self.reads_prompt(each.job)]:
+                self.read_prompts(prompted)
+
+    def reads_prompt(self, job: DecodeJob) -> bool:
+        """Whether one pass reads the forced tokens of a search; a watch sees each step."""
+        return job.has_prompt and self.watch is None
+
+    def read_prompts(self, entered: Sequence[Entered[DecodeJob]]) -> None:
+        """Write the keys and values of forced tokens, which the first hypothesis has, to the cache. The last token is
+        the input of the first step."""
+        sources = [each.job.request.source for each in entered]
+        memory = PackedText.of(sources, self.device, [each.start for each in entered])
+        starts = [each.start + len(each.job.request.source) for each in entered]
+        forced = [(self.special.start, *each.job.forced[:-1]) for each in entered]
+        text = PackedText.of(forced, self.device, starts, [each.job.rows for each in entered])
+        own = Packed(text.cu, text.cu, text.longest, causal=True)
+        cross = Packed(text.cu, memory.cu, max(text.longest, memory.longest))
+        prompts = Prompts(text.tokens_N, text.positions_N, text.places_N, own, memory.places_N, cross)
+        self.context.decoder.read(prompts, self.context.cache)
 
     def advance(self) -> None:
         """Launch the next steps, and start copying the finished flags."""
-        lanes = [lane for lane, entries in self.slots.items() if entries]
-        for lane in lanes:
-            lane.steps(self.steps_of(len(self.slots[lane]) * lane.shape.width))
+        planned = [
+            (lane, self.steps_of(len(entries) * lane.shape.width)) for lane, entries in self.slots.items() if entries
+        ]
+        for lane, times in planned:
+            self.extend(lane, times)
+        lanes = [(lane, times) for lane, times in planned if self.slots[lane]]
+        for lane, times in lanes:
+            lane.steps(times)
         if lanes:
-            self.flags.append([(lane, *lane.fetch_done()) for lane in lanes])
+            self.flags.append([(lane, *lane.fetch_done()) for lane, _ in lanes])
+
+    def extend(self, lane: Lane, times: int) -> None:
+        """Allocate the pages that the next steps of a lane may need; while none is free, searches give way."""
+        entries = self.slots[lane]
+        while short := lane.short_of_places(times):
+            starts: list[tuple[int, int]] = []
+            for slot in short:
+                start = None
+                while slot in entries and start is None:
+                    start = self.scheduler.grow(entries[slot], lane.next_page(slot))
+                    if start is None:
+                        self.restart_youngest()
+                if start is not None:
+                    starts.append((slot, start))
+            if starts:
+                lane.add_pages(starts)
+
+    def restart_youngest(self) -> None:
+        """Free the memory of the search that entered last. It starts again when all that it may need is free."""
+        running = ((lane, slot, each) for lane, entries in self.slots.items() for slot, each in entries.items())
+        lane, slot, youngest = max(running, key=lambda each: each[2].turn)
+        lane.vacate([slot])
+        del self.slots[lane][slot]
+        self.scheduler.leave(youngest)
+        self.scheduler.put_first([youngest.job.whole()])
 
     def steps_of(self, rows: int) -> int:
         if self.steps_at_once is not None:

@@ -21,7 +21,7 @@ from hark.errors import HarkError
 from hark.model.backends import Backend, JoinedLinear, projections
 from hark.model.interface import Stack
 from hark.model.layers import Layer
-from hark.model.patterns import scaled_dot_product_attention
+from hark.model.patterns import Packed, scaled_dot_product_attention
 from hark.model.transformer import Transformer
 
 SPARE = 128
@@ -88,6 +88,23 @@ class Rows:
     """An upper bound of these lengths, known without waiting for the device."""
     bias_HTS: Tensor | None = None
     """Added to the self-attention scores, by head and the positions of query and key (`Packed.bias_HTS`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prompts:
+    """Beginnings of outputs, packed end to end, whose keys and values are computed in one pass."""
+
+    tokens_N: Tensor
+    positions_N: Tensor
+    places_N: Tensor
+    own: Packed
+    memory_places_N: Tensor
+    """The places of their memories, packed end to end."""
+    cross: Packed
+
+    def store_and_attend(self, kept: LayerCache, q_NHK: Tensor, k_NHK: Tensor, v_NHK: Tensor) -> Tensor:
+        kept.store(self.places_N, k_NHK, v_NHK)
+        return self.own(q_NHK, k_NHK, v_NHK)
 
 
 def history_attention(
@@ -187,6 +204,15 @@ class CachedDecoder:
         """Project memories to the keys and values of every layer, and store them at their places."""
         for number, layer in enumerate(self.layers):
             cache.layer(number).store(places_N, *layer.cross_attention.keys_values(memory_ND, self.backend))
+
+    def read(self, prompts: Prompts, cache: Cache) -> None:
+        """Store the keys and values of all tokens of prompts, in one pass. Their memories are in the cache."""
+        x = self.model.embed_target(prompts.tokens_N, prompts.positions_N)
+        rotation = self.model.target_positions.rotation(prompts.positions_N)
+        for number, layer in enumerate(self.layers):
+            kept = cache.layer(number)
+            memory = kept.keys_PHK[prompts.memory_places_N], kept.values_PHK[prompts.memory_places_N]
+            x = layer(x, partial(prompts.store_and_attend, kept), memory, prompts.cross, rotation, self.backend)
 
     def step(self, rows: Rows, cache: Cache) -> Tensor:
         """Store the keys and values of the rows' tokens, and return the output of the last layer."""
