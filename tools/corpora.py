@@ -116,6 +116,12 @@ CORPORA = {
             attribution="Hark",
         ),
         TextFacts(
+            "written-fresh",
+            what="Such sentences that the model before did not know",
+            licence="CC0",
+            attribution="Hark",
+        ),
+        TextFacts(
             "written-texts",
             what="Letters, dialogues, reports and instructions among these, several sentences as one line",
             licence="CC0",

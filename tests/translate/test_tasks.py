@@ -68,6 +68,22 @@ def scored(text: str) -> Task[float]:
     return score.log_prob
 
 
+def score_all(*translations: Sequence[int]) -> Task[list[bool]]:
+    """Which translations are scored."""
+    answers = yield [ScoreRequest(ask("tree").source, translation=each) for each in translations]
+    return [bool(answer) for answer in answers]
+
+
+def test_a_pair_that_is_too_long_has_no_score() -> None:
+    engine = Stub()
+    long = [5] * engine.config.max_positions
+    tasks: Tasks[list[bool]] = Tasks(engine)
+    future = tasks.begin([score_all([5, 6], long, [7])], list)
+    while not future.done():
+        tasks.step()
+    assert future.result() == [[True, False, True]]
+
+
 def test_translations_are_scored_in_one_batch_of_all_tasks() -> None:
     engine = Stub(batch_size=1)
     batches: list[int] = []

@@ -311,7 +311,7 @@ class Service:
             options = Options(
                 search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join,
                 detected=job.source is None, terms=job.terms, written_in=chosen.written_in,
-                formality=job.formality,
+                formality=job.formality, second_look=True,
             )  # fmt: skip
             translation = await answer(running.submit(text, options, on_sentence))
             translation = await add_warnings(translation, options, running, self.shelf)
@@ -328,12 +328,16 @@ class Service:
 
 
 async def add_warnings(translation: Translation, options: Options, running: RunningModel, shelf: Shelf) -> Translation:
-    """Return a translation with warnings at the sentences that the reverse model does not recognise."""
-    look = running.loaded.translator.second_look(options)
+    """Return a translation with warnings at the sentences that another model, of the reverse direction, does not
+    recognise."""
+    source, target = running.loaded.languages.of(options)
+    translator = running.loaded.translator
+    if translator.coder.knows(target, source):  # it has looked itself
+        return translation
+    look = translator.second_look(options)
     pairs = look.uncertain([translation])
     if not pairs:
         return translation
-    source, target = running.loaded.languages.of(options)
     async with lease_reverse(running, options, shelf) as reverse:
         if reverse is not None:
             with suppress(Refusal):  # the translation is as good as without a second look
@@ -344,15 +348,11 @@ async def add_warnings(translation: Translation, options: Options, running: Runn
 
 @asynccontextmanager
 async def lease_reverse(running: RunningModel, options: Options, shelf: Shelf) -> AsyncIterator[RunningModel | None]:
-    """The loaded model of the reverse direction: none is loaded, or evicted, for a second look."""
+    """Another loaded model, of the reverse direction: none is loaded, or evicted, for a second look."""
     languages = running.loaded.languages
     source, target = languages.of(options)
     reverse = [model for model in shelf.offered if (target, source) in model.pairs and shelf.is_loaded(model)]
-    if languages.several and options.source is None:
-        yield None
-    elif languages.several and target in languages.scheme.sources_of(source):
-        yield running
-    elif reverse:
+    if reverse and not (languages.several and options.source is None):
         async with shelf.lease(min(reverse, key=lambda model: len(model.pairs) > 1)) as leased:
             yield leased
     else:

@@ -4,6 +4,7 @@ import string
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from hark.engine.interface import TokenPair
 from hark.text.address import Address
 from hark.text.normalise import normalise
 from hark.text.vocabulary import Vocabulary
@@ -34,6 +35,15 @@ class Coder:
     ) -> list[int]:
         """Encoder input: the language tag, if the model needs one, the form to ask for, the text and EOS."""
         return self.source.source_ids(text, target, source, address)
+
+    def pair_ids(self, text: str, translation: str, source: str | None, target: str | None) -> TokenPair:
+        """A text and its translation, as the engine scores them."""
+        tokens = [*self.target.prefix(target), *self.target.encode_literal(translation)]
+        return self.source_ids(text, target, source), tokens
+
+    def knows(self, source: str, target: str) -> bool:
+        """Whether the model translates between these languages, too."""
+        return source in self.source.scheme.sources_of(target)
 
     def split_lead(self, source: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         """Split encoder input into the language tag and the tokens of the text, without the symbol between them."""

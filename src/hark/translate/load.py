@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
 
 from hark.bundle import Bundle
 from hark.config import WIDEST, Config, DecodeConfig
-from hark.engine.interface import Engine
+from hark.engine.interface import Engine, TokenPair
 from hark.engine.opening import ComputePrecision, EngineName, open_engine
 from hark.errors import UserError, require
 from hark.facts import Facts, LanguagePair
@@ -161,7 +161,8 @@ class Loaded:
         join: join the lines of hard-wrapped paragraphs.
         tidy: correct missing apostrophes and umlauts (dont, schoen) first.
         detect: keep sentences untranslated that are not in the source language.
-        check: let the model of the reverse direction, if one is installed, check sentences that are not certain.
+        check: let the model of the reverse direction, if one is installed, check sentences that are not certain. A
+            model of both directions also looks for a better translation of what it does not recognise.
         terms: the terms of a glossary; their translations appear in the translation as given.
         written_in: the language of texts that are not to be translated; what is in a source language of the model is.
         formality: formal or informal address (Sie or du), for models that can choose; auto: one form for each text,
@@ -171,7 +172,7 @@ class Loaded:
         settings = search_settings(self.config.decode, search)
         options = Options(
             settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms,
-            written_in=written_in, formality=formality,
+            written_in=written_in, formality=formality, second_look=check,
         )  # fmt: skip
         check_form(formality)
         if formality in ("formal", "informal"):
@@ -212,13 +213,8 @@ class Loaded:
         found = map(NLL.of_tokens, scores)
         return [next(found) if fits else None for fits in fitting]
 
-    def _encode(
-        self, pairs: Iterable[tuple[str, str]], source: str | None, target: str | None
-    ) -> Iterator[tuple[list[int], list[int]]]:
-        prefix = self.target_vocabulary.prefix(target)
-        for text, translation in pairs:
-            tokens = [*prefix, *self.target_vocabulary.encode_literal(translation)]
-            yield self.source_vocabulary.source_ids(text, target, source), tokens
+    def _encode(self, pairs: Iterable[tuple[str, str]], source: str | None, target: str | None) -> Iterator[TokenPair]:
+        return (self.translator.coder.pair_ids(*pair, source, target) for pair in pairs)
 
     def reverse(self, source: str, target: str) -> "Loaded | None":
         """The installed model of the opposite direction, this one if it has both; None if there is none."""
@@ -231,7 +227,8 @@ class Loaded:
             return self._reverse[source, target]
 
     def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
-        """Have the model of the reverse direction, if one is installed, check the sentences that are not certain."""
+        """Have the model of the reverse direction, if one is installed, check the sentences that are not certain. A
+        model of both directions has done so."""
         look = self.translator.second_look(options)
         by_languages: dict[LanguagePair, dict[Place, tuple[str, str]]] = {}
         for place, pair in look.uncertain(translations).items():
@@ -239,7 +236,8 @@ class Loaded:
             by_languages.setdefault(languages, {})[place] = pair
         nlls: dict[Place, NLL | None] = {}
         for (source, target), pairs in by_languages.items():
-            if (reverse := self.reverse(source, target)) is not None:
+            reverse = self.reverse(source, target)
+            if reverse is not None and reverse is not self:
                 nlls.update(zip(pairs, reverse.nll(pairs.values(), source=target, target=source), strict=True))
         return look.flag(translations, nlls)
 

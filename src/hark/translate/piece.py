@@ -19,6 +19,7 @@ from hark.translate.attempts import Attempt
 from hark.translate.coder import Coder
 from hark.translate.faults import UNSURE, Reason, is_long, is_short
 from hark.translate.readings import Candidate, best_candidate
+from hark.translate.second_look import is_uncertain, judge, look_again
 from hark.translate.tasks import Task
 from hark.translate.translation import Alternative, Flag
 
@@ -60,6 +61,8 @@ class Options:
     formality: Formality | None = None
     """The form of address. auto: the one that suits the text; None: the model decides for each sentence, which is for
     lines that are independent."""
+    second_look: bool = False
+    """Whether the model, if it knows the reverse direction, looks again at translations that are not certain."""
     rules: Rules = ON
     """The rules that write part of a translation, see `text/rules.py`."""
 
@@ -90,7 +93,8 @@ def translate_piece(
     typed = tidy(text, coder, options, languages[0])
     if typed is None:
         return (yield from _translate(text, coder, options, languages, inner, unsure))
-    return as_typed((yield from _translate(typed.after, coder, options, languages, inner, unsure)), typed)
+    plain = replace(options, second_look=False)  # which could not tell what was typed wrongly
+    return as_typed((yield from _translate(typed.after, coder, plain, languages, inner, unsure)), typed)
 
 
 def tidy(text: str, coder: Coder, options: Options, language: str) -> Rewriting | None:
@@ -151,8 +155,32 @@ def _translate_as(
     if best.faults:
         best, flags = yield from _rescue(text, items, best, coder, options, languages, inner)
         flags.add("retried")
+    piece = yield from _check_piece(text, best, coder, options, unsure, flags)
+    known = options.second_look and not inner and coder.knows(languages[1], languages[0])
+    if not (known and is_uncertain(text, piece.flags, best.doubt)) or has_unseen(find_items(text, coder, options)):
+        return piece
+    chosen, nll = yield from look_again(text, best, coder, told(options), languages, options.protect)
+    if chosen is not best:
+        known_texts = [Alternative(best.text, best.score), *best.alternatives]
+        others = [each for each in known_texts if each.text != chosen.text]
+        chosen = replace(chosen, alternatives=tuple(others[: options.search.nbest - 1]))
+        piece = yield from _check_piece(text, chosen, coder, options, unsure, flags | {"retried"})
+    if nll is None:
+        return piece
+    judged, reasons = judge(piece.flags, piece.reasons, nll)
+    return replace(piece, flags=frozenset(judged), reasons=tuple(reasons))
+
+
+def told(options: Options) -> tuple[bool, str | None, str | None, Address | None]:
+    """What an attempt needs to know: whether the alignment is wanted, target, source and form of address."""
+    return options.align, options.target, options.source, address_of(options)
+
+
+def _check_piece(
+    text: str, best: Candidate, coder: Coder, options: Options, unsure: float, care: Collection[Flag]
+) -> Task[Piece]:
     missing = (yield from _find_missing_words(best, coder, options)) if is_short(text, best.text) else []
-    return make_piece(text, best, options, unsure, flags, missing)
+    return make_piece(text, best, options, unsure, care, missing)
 
 
 def make_piece(
@@ -188,6 +216,11 @@ def find_items(text: str, coder: Coder, options: Options, source: str = "", targ
     return protect.find_terms(text, options.terms)
 
 
+def has_unseen(items: Sequence[Item]) -> bool:
+    """Whether the model never sees some of the items, so that it has no say on a text with them."""
+    return any(item.opaque or item.mark for item in items)
+
+
 def _find_missing_words(
     best: Candidate, coder: Coder, options: Options
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Reason]]:
@@ -213,8 +246,7 @@ def _try(
     ways: Sequence[Attempt], coder: Coder, options: Options, languages: tuple[str, str]
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Candidate]]:
     """Make attempts concurrently."""
-    wanted = options.align, options.target, options.source, address_of(options)
-    submitted = [attempt.requests(coder, *wanted) for attempt in ways]
+    submitted = [attempt.requests(coder, *told(options)) for attempt in ways]
     answers = iter((yield [request for requests in submitted for request in requests]))
     checked = languages if options.protect else None
     return [

@@ -219,6 +219,23 @@ def choose_compared(best: Candidate, ranked: Sequence[Sequence[Reading]], langua
     return best
 
 
+def all_candidates(
+    attempt: Attempt,
+    requests: Sequence[Request],
+    answers: Sequence[tuple[Hypothesis, ...]],
+    coder: Coder,
+    languages: tuple[str, str] | None = None,
+) -> list[Candidate]:
+    """All readings of an attempt with one query, each text once; see `best_candidate`."""
+    source = requests[0].source[:-1]  # without EOS
+    readings = (read(attempt.queries[0], source, hypothesis, coder) for hypothesis in answers[0])
+    found: dict[str, Candidate] = {}
+    for reading in readings:
+        candidate = Candidate(attempt, (reading,))
+        found.setdefault(candidate.text, candidate)
+    return [compare(each, languages) if languages is not None else each for each in found.values()]
+
+
 def best_candidate(
     attempt: Attempt,
     requests: Sequence[Request],

@@ -2,24 +2,37 @@
 
 A model can be sure of a wrong translation. The reverse direction rarely makes the same mistake: given the translation,
 it finds some words of the source unlikely. These few tell more than the mean of all, and much more than how sure the
-model was itself; so this look decides where it is possible. docs/trust.md has the measurements behind the limits.
+model was itself; so this look decides where it is possible. A model of both directions looks while it translates
+(`look_again`); where it does not recognise the source at all, it searches with a wider beam and chooses the translation
+that both directions find likely. For other models, `SecondLook` flags finished translations. docs/trust.md has the
+measurements behind the limits.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from statistics import fmean
 from typing import NamedTuple
 
+from hark.config import WIDEST
+from hark.engine.request import Hypotheses, Request, ScoreRequest
+from hark.text.address import Address
+from hark.translate.attempts import Attempt
+from hark.translate.coder import Coder
 from hark.translate.faults import Reason
 from hark.translate.faults import in_order as order_reasons
+from hark.translate.readings import Candidate, all_candidates
 from hark.translate.translation import Flag, Sentence, Translation, in_order
 
 DOUBT = 0.3
 """Minimum doubt, in nats per token, of a sentence that is looked at again. It is nearly always right below."""
 MAX_WORST_NLL = 4.0
 """Mean nats of the three least likely tokens above which the reverse model does not recognise the source."""
+SEARCH_NLL = 6.0
+"""The same mean, above which another translation is searched for."""
+REVERSE_WEIGHT = 0.3
+"""How much the reverse direction counts in the choice among translations, beside the direction itself."""
 MAX_CHARS = 300
 """Longer sentences are not looked at: they are rarely wrong as a whole."""
 SETTLED: frozenset[Flag] = frozenset({"copied", "phrase", "untranslated", "language", "tidied", "recased", "repaired"})
@@ -42,8 +55,63 @@ class NLL(NamedTuple):
         return cls(fmean(nats), fmean(nlargest(3, nats)))
 
 
+def is_uncertain(source: str, flags: Collection[Flag], doubt: float | None) -> bool:
+    """Whether to look at a translation again."""
+    if len(source) > MAX_CHARS or not SETTLED.isdisjoint(flags):
+        return False
+    # Any model finds carelessly typed text unlikely, however well it is translated.
+    careless = source[:1].islower()
+    return doubt is not None and doubt > DOUBT and not careless
+
+
+def judge(flags: Collection[Flag], reasons: Sequence[Reason], nll: NLL) -> tuple[set[Flag], list[Reason]]:
+    """Return flags and reasons with the warning `unsure` if the source is unlikely, given the translation, and without
+    it if not."""
+    kept, others = {*flags} - {"unsure"}, [each for each in reasons if each.flag != "unsure"]
+    if nll.worst > MAX_WORST_NLL:
+        kept.add("unsure")
+        probability = max(math.exp(-nll.worst), 0.001)
+        others.append(Reason("unsure", f"reverse model {probability:.1%}"))
+    return kept, others
+
+
+def look_again(
+    text: str, best: Candidate, coder: Coder, wanted: tuple[bool, str | None, str | None, Address | None],
+    languages: tuple[str, str], protect: bool,
+) -> Generator[Sequence[Request], Sequence[Hypotheses], tuple[Candidate, NLL | None]]:  # fmt: skip
+    """Return the translation that both directions of the model find likely, and how unlikely it makes the source.
+
+    That is the best one, or, if the source is far from recognised in it, one that a wider beam finds. `wanted`: whether
+    the alignment is, and target, source and form of address as the model is told them.
+    """
+    (nll,) = yield from read_back(text, [best.text], coder, languages)
+    search = best.attempt.search
+    only = search.sample or search.beam == 1 or len(best.attempt.queries) != 1
+    if nll is None or nll.worst <= SEARCH_NLL or only:
+        return best, nll
+    wider = replace(search, beam=min(2 * search.beam, WIDEST), nbest=search.beam, diverse=False)
+    attempt = Attempt(best.attempt.parts, wider)
+    requests = attempt.requests(coder, *wanted)
+    answers = yield requests
+    others = all_candidates(attempt, requests, answers, coder, languages if protect else None)
+    others = [each for each in others if each.rank[:-1] <= best.rank[:-1] and each.text != best.text]
+    nlls = yield from read_back(text, [each.text for each in others], coder, languages)
+    found = [(best, nll), *((each, other) for each, other in zip(others, nlls, strict=True) if other is not None)]
+    return min(found, key=lambda each: each[0].doubt + REVERSE_WEIGHT * each[1].mean)
+
+
+def read_back(
+    text: str, translations: Sequence[str], coder: Coder, languages: tuple[str, str]
+) -> Generator[Sequence[Request], Sequence[Hypotheses], list[NLL | None]]:
+    """How unlikely the reverse direction finds a text, given each of its translations; None: too long for it."""
+    source, target = languages
+    pairs = (coder.pair_ids(each, text, target, source) for each in translations)
+    answers = yield [ScoreRequest(ids, translation=tokens) for ids, tokens in pairs]
+    return [NLL.of_tokens(answer[0].log_probs) if answer else None for answer in answers]
+
+
 class SecondLook:
-    """Chooses the sentences that the reverse model should check, and flags those that it does not recognise."""
+    """Chooses the sentences that another model should check, and flags those that it does not recognise."""
 
     def __init__(self, alpha: float, has_items: Callable[[str], bool]) -> None:
         """`alpha`: the length penalty of the search; `has_items`: whether a sentence has items that models never see,
@@ -56,7 +124,8 @@ class SecondLook:
             (place, number): (sentence.text, sentence.source)
             for place, translation in enumerate(translations)
             for number, sentence in enumerate(translation.sentences)
-            if self._is_uncertain(sentence)
+            if is_uncertain(sentence.source, sentence.flags, sentence.doubt(self._alpha))
+            and not self._has_items(sentence.source)
         }
 
     def flag(self, translations: Sequence[Translation], nlls: Mapping[Place, NLL | None]) -> list[Translation]:
@@ -66,23 +135,11 @@ class SecondLook:
         for (place, number), nll in nlls.items():
             if nll is not None:
                 sentences = list(flagged[place].sentences)
-                sentences[number] = judge(sentences[number], nll)
+                sentences[number] = judge_sentence(sentences[number], nll)
                 flagged[place] = replace(flagged[place], sentences=tuple(sentences))
         return flagged
 
-    def _is_uncertain(self, sentence: Sentence) -> bool:
-        if len(sentence.source) > MAX_CHARS or not SETTLED.isdisjoint(sentence.flags):
-            return False
-        doubt = sentence.doubt(self._alpha)
-        # Any model finds carelessly typed text unlikely, however well it is translated.
-        careless = sentence.source[:1].islower()
-        return doubt is not None and doubt > DOUBT and not careless and not self._has_items(sentence.source)
 
-
-def judge(sentence: Sentence, nll: NLL) -> Sentence:
-    flags, reasons = {*sentence.flags} - {"unsure"}, [each for each in sentence.reasons if each.flag != "unsure"]
-    if nll.worst > MAX_WORST_NLL:
-        flags.add("unsure")
-        probability = max(math.exp(-nll.worst), 0.001)
-        reasons.append(Reason("unsure", f"reverse model {probability:.1%}"))
+def judge_sentence(sentence: Sentence, nll: NLL) -> Sentence:
+    flags, reasons = judge(sentence.flags, sentence.reasons, nll)
     return replace(sentence, flags=in_order(flags), reasons=order_reasons(reasons))

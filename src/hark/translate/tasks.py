@@ -177,12 +177,19 @@ class Tasks(Generic[Outcome]):
         """Score all translations that tasks want to have scored, in one batch."""
         wanted, self._to_score = self._to_score, []
         wanted = [each for each in wanted if not each[0].group.future.done()]
-        scores = self.engine.score((request.source, request.translation) for *_, request in wanted)
-        for (running, place, request), log_probs in zip(wanted, scores, strict=True):
-            total = sum(log_probs)
+        fitting = [self.engine.fits(request.source, request.translation) for *_, request in wanted]
+        pairs = (
+            (request.source, request.translation) for (*_, request), fits in zip(wanted, fitting, strict=True) if fits
+        )
+        scores = self.engine.score(pairs)
+        for (running, place, request), fits in zip(wanted, fitting, strict=True):
+            scored: Hypotheses = ()
+            if fits:
+                log_probs = next(scores)
+                total = sum(log_probs)
+                scored = (Hypothesis((*request.translation,), total, total, complete=True, log_probs=log_probs),)
             with self._lock:
-                scored = Hypothesis((*request.translation,), total, total, complete=True, log_probs=log_probs)
-                self._answer(running, place, (scored,))
+                self._answer(running, place, scored)
 
     def _start_more(self, group: _Group[Outcome], most: int) -> None:
         """Start up to `most` tasks of a group; conclude the group after its last."""

@@ -31,7 +31,7 @@ from hark.translate.assembly import FinishedSentences, TextPlan, assemble
 from hark.translate.coder import Coder
 from hark.translate.faults import UNSURE, Reason
 from hark.translate.languages import LanguageChoice
-from hark.translate.piece import Options, Piece, address_of, find_items, translate_piece
+from hark.translate.piece import Options, Piece, address_of, find_items, has_unseen, translate_piece
 from hark.translate.second_look import SecondLook
 from hark.translate.tasks import Task, Tasks, Turns
 from hark.translate.translation import Sentence, Translation
@@ -226,8 +226,8 @@ class Translator:
         return translation
 
     def second_look(self, options: Options) -> SecondLook:
-        """What chooses the sentences for the reverse model to check, for translations with these options."""
-        return SecondLook(options.search.alpha, lambda text: bool(find_items(text, self.coder, options)))
+        """What chooses the sentences for another model to check, for translations with these options."""
+        return SecondLook(options.search.alpha, lambda text: has_unseen(find_items(text, self.coder, options)))
 
     def _plan(self, unit: Unit, options: Options) -> TextPlan:
         if unit.code or (options.protect and not unit.joined and CODE_LINE.match(unit.text)):
