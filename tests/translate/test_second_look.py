@@ -157,6 +157,13 @@ def test_no_other_is_searched_for(search: DecodeConfig, answer: Hypotheses) -> N
     assert finish(steps, [answer])[0] is best
 
 
+def test_long_sentences_are_not_searched_for_again() -> None:
+    best = candidate("Die Katze ist alt.")
+    steps = look_again("A cat sees it. " * 9, best, CODER, (False, None, None, None), ("en", "de"), protect=False)
+    next(steps)
+    assert finish(steps, [scored(-9.0, -9.0, -9.0)]) == (best, NLL(9.0, 9.0))
+
+
 def test_numbers_and_units_are_looked_at_but_not_what_the_model_never_sees() -> None:
     def unseen(text: str) -> bool:
         return has_unseen(find_items(text, CODER, Options()))

@@ -31,6 +31,8 @@ MAX_WORST_NLL = 4.0
 """Mean nats of the three least likely tokens above which the reverse model does not recognise the source."""
 SEARCH_NLL = 6.0
 """The same mean, above which another translation is searched for."""
+SEARCH_CHARS = 120
+"""Only for sentences of at most this length: they gain nearly all, and longer ones cost most."""
 REVERSE_WEIGHT = 0.3
 """How much the reverse direction counts in the choice among translations, beside the direction itself."""
 MAX_CHARS = 300
@@ -86,8 +88,8 @@ def look_again(
     """
     (nll,) = yield from read_back(text, [best.text], coder, languages)
     search = best.attempt.search
-    only = search.sample or search.beam == 1 or len(best.attempt.queries) != 1
-    if nll is None or nll.worst <= SEARCH_NLL or only:
+    searches = not search.sample and search.beam > 1 and len(best.attempt.queries) == 1 and len(text) <= SEARCH_CHARS
+    if nll is None or nll.worst <= SEARCH_NLL or not searches:
         return best, nll
     wider = replace(search, beam=min(2 * search.beam, WIDEST), nbest=search.beam, diverse=False)
     attempt = Attempt(best.attempt.parts, wider)
