@@ -115,10 +115,10 @@ def read_back(
 class SecondLook:
     """Chooses the sentences that another model should check, and flags those that it does not recognise."""
 
-    def __init__(self, alpha: float, has_items: Callable[[str], bool]) -> None:
-        """`alpha`: the length penalty of the search; `has_items`: whether a sentence has items that models never see,
-        such as addresses and code, on which the reverse model has no say."""
-        self._alpha, self._has_items = alpha, has_items
+    def __init__(self, alpha: float, has_unseen: Callable[[str], bool]) -> None:
+        """`alpha`: the length penalty of the search; `has_unseen`: whether a sentence has items that models never
+        see, such as addresses and code, on which the reverse model has no say."""
+        self._alpha, self._has_unseen = alpha, has_unseen
 
     def uncertain(self, translations: Sequence[Translation]) -> dict[Place, tuple[str, str]]:
         """Return the sentences to check, each as the pair that the reverse model scores: translation and source."""
@@ -127,7 +127,7 @@ class SecondLook:
             for place, translation in enumerate(translations)
             for number, sentence in enumerate(translation.sentences)
             if is_uncertain(sentence.source, sentence.flags, sentence.doubt(self._alpha))
-            and not self._has_items(sentence.source)
+            and not self._has_unseen(sentence.source)
         }
 
     def flag(self, translations: Sequence[Translation], nlls: Mapping[Place, NLL | None]) -> list[Translation]:
