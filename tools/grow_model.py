@@ -1,8 +1,9 @@
 """Make a larger model that computes the same as a given one: a better start than random weights.
 
-    python -m tools.grow_model MODEL [--encoder-layers 16] [--d-ff 3072] [--symbols formal informal] -o BUNDLE
+    python -m tools.grow_model MODEL [--encoder-layers 16] [--decoder-layers 4] [--d-ff 3072]
+                               [--symbols formal informal] -o BUNDLE
 
-New encoder layers are copies of their neighbours whose output projections are zero, so each adds nothing to the
+New layers are copies of their neighbours whose output projections are zero, so each adds nothing to the
 residual stream until it is trained (pre-norm models only). New columns of a feed-forward layer start as small random
 weights, and what follows them as zeros. `--symbols` turns the least frequent pieces of the vocabulary into words of
 their own, `<formal>` and so on, which training text can put before a source.
@@ -18,29 +19,32 @@ import numpy as np
 from sentencepiece import sentencepiece_model_pb2
 
 from hark.bundle import TOKENIZER, Bundle, write_bundle
+from hark.config import ModelConfig
 from hark.errors import HarkError, UserError
 from hark.facts import ParentModel
 from hark.models import named_folder
 from hark.text.vocabulary import SPACE
 from hark.weights import Weights, read_floats, write_weights
 
-ENCODER = "encoder.layers."
-OUTPUTS = ("self_attention.w_o.", "feed_forward.w_2.")
+OUTPUTS = ("self_attention.w_o.", "cross_attention.w_o.", "feed_forward.w_2.")
 """What a layer adds to the residual stream is the output of these projections."""
+SIZES = ("n_encoder_layers", "n_decoder_layers", "d_ff")
+"""Sizes that may grow, each with an option."""
 
 
-def deepen(weights: Weights, layers: int, wanted: int) -> dict[str, np.ndarray]:
-    """Return weights with more encoder layers, spread evenly; the new ones add nothing."""
+def deepen(weights: Weights, stack: str, layers: int, wanted: int) -> dict[str, np.ndarray]:
+    """Return weights with more layers in a stack, "encoder" or "decoder", spread evenly; the new ones add nothing."""
     if wanted < layers:
-        raise UserError(f"--encoder-layers {wanted}: the model has {layers} already")
+        raise UserError(f"--{stack}-layers {wanted}: the model has {layers} already")
     origin = [place * layers // wanted for place in range(wanted)]
-    grown = {name: array for name, array in weights.items() if not name.startswith(ENCODER)}
+    prefix = f"{stack}.layers."
+    grown = {name: array for name, array in weights.items() if not name.startswith(prefix)}
     for place, old in enumerate(origin):
         new = place > 0 and origin[place - 1] == old
         for name, array in weights.items():
-            if (rest := name.removeprefix(f"{ENCODER}{old}.")) != name:
+            if (rest := name.removeprefix(f"{prefix}{old}.")) != name:
                 silent = new and rest.startswith(OUTPUTS)
-                grown[f"{ENCODER}{place}.{rest}"] = np.zeros_like(array) if silent else array
+                grown[f"{prefix}{place}.{rest}"] = np.zeros_like(array) if silent else array
     return grown
 
 
@@ -71,16 +75,17 @@ def add_symbols(model: bytes, symbols: Sequence[str]) -> bytes:
     return bytes(proto.SerializeToString())
 
 
-def grow(bundle: Bundle, layers: int | None, d_ff: int | None, symbols: Sequence[str], folder: Path) -> None:
+def grow(bundle: Bundle, larger: ModelConfig, symbols: Sequence[str], folder: Path) -> None:
+    """Write a bundle whose model has the sizes of `larger`."""
     model = bundle.config.model
-    layers, d_ff = layers or model.n_encoder_layers, d_ff or model.d_ff
     if model.norm != "pre":
         raise UserError(f"{bundle.folder}: new layers would change what a model with post-norm computes")
-    weights = widen(deepen(read_floats(bundle), model.n_encoder_layers, layers), d_ff)
+    weights = deepen(read_floats(bundle), "encoder", model.n_encoder_layers, larger.n_encoder_layers)
+    weights = deepen(weights, "decoder", model.n_decoder_layers, larger.n_decoder_layers)
+    weights = widen(weights, larger.d_ff)
     files = bundle.vocabulary_files
     if symbols:
         files[TOKENIZER] = add_symbols(files[TOKENIZER], symbols)
-    config = replace(bundle.config, model=replace(model, n_encoder_layers=layers, d_ff=d_ff))
     parameters = sum(array.size for array in weights.values())
     making = replace(
         bundle.facts.making,
@@ -89,19 +94,22 @@ def grow(bundle: Bundle, layers: int | None, d_ff: int | None, symbols: Sequence
         parents=(ParentModel("start", bundle.folder.name),),
     )
     facts = replace(bundle.facts.unmeasured, making=making)
+    config = replace(bundle.config, model=larger)
     write_bundle(folder, config, lambda path: write_weights(path, weights), files, facts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="folder, run or name")
-    parser.add_argument("--encoder-layers", type=int, metavar="N")
-    parser.add_argument("--d-ff", type=int, metavar="N")
+    for size in SIZES:
+        parser.add_argument(f"--{size.removeprefix('n_').replace('_', '-')}", dest=size, type=int, metavar="N")
     parser.add_argument("--symbols", nargs="*", default=[], metavar="NAME")
     parser.add_argument("-o", "--output", type=Path, required=True)
     said = parser.parse_args()
+    sizes = {size: getattr(said, size) for size in SIZES if getattr(said, size)}
     try:
-        grow(Bundle.open(named_folder(said.model)), said.encoder_layers, said.d_ff, said.symbols, said.output)
+        bundle = Bundle.open(named_folder(said.model))
+        grow(bundle, replace(bundle.config.model, **sizes), said.symbols, said.output)
     except HarkError as error:
         sys.exit(f"grow_model: {error}")
 

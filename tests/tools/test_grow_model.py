@@ -20,14 +20,18 @@ SMALL = ModelConfig(
 )
 
 
-@pytest.mark.parametrize(("layers", "d_ff"), [(2, 32), (3, 32), (5, 32), (2, 33), (3, 48)])
-def test_a_larger_model_computes_the_same(layers: int, d_ff: int) -> None:
+@pytest.mark.parametrize(
+    ("encoder", "decoder", "d_ff"), [(2, 1, 32), (3, 1, 32), (5, 1, 32), (2, 1, 33), (2, 3, 32), (3, 2, 48)]
+)
+def test_a_larger_model_computes_the_same(encoder: int, decoder: int, d_ff: int) -> None:
     torch.manual_seed(1)
     model = Transformer(SMALL).eval()
     weights = {name: weight.detach().numpy() for name, weight in model.named_parameters()}
-    grown = {name: torch.from_numpy(array) for name, array in widen(deepen(weights, 2, layers), d_ff).items()}
-    deeper = build_model(replace(SMALL, n_encoder_layers=layers, d_ff=d_ff), grown, "grown")
-    assert len(deeper.encoder.layers) == layers
+    larger = widen(deepen(deepen(weights, "encoder", 2, encoder), "decoder", 1, decoder), d_ff)
+    grown = {name: torch.from_numpy(array) for name, array in larger.items()}
+    sizes = replace(SMALL, n_encoder_layers=encoder, n_decoder_layers=decoder, d_ff=d_ff)
+    deeper = build_model(sizes, grown, "grown")
+    assert (len(deeper.encoder.layers), len(deeper.decoder.layers)) == (encoder, decoder)
     source_BS, target_BT = torch.randint(4, 40, (2, 7)), torch.randint(4, 40, (2, 5))
     layout = padded_layout(torch.tensor([7, 7]), torch.tensor([5, 5]))
     with torch.no_grad():
@@ -36,7 +40,7 @@ def test_a_larger_model_computes_the_same(layers: int, d_ff: int) -> None:
 
 def test_smaller_models_are_refused() -> None:
     with pytest.raises(UserError, match="has 2 already"):
-        deepen({}, 2, 1)
+        deepen({}, "encoder", 2, 1)
     with pytest.raises(UserError, match="has 32 already"):
         widen({"encoder.layers.0.feed_forward.w_1.weight": np.zeros((32, 16), np.float32)}, 16)
 
