@@ -3,8 +3,9 @@
     python -m tools.back_translate MODEL FOLDER LANGUAGE [--into OTHER ...]
 
 FOLDER has mono.LANGUAGE.tsv.xz (tools/voice_text.py) and gets back.OTHER-LANGUAGE.tsv.xz: a translation, then the
-sentence. 45,000 sentences are translated into English, a share of them into other languages. Translations that are
-empty, equal to the sentence, or flagged are dropped. Python is slower than a GPU here: start several processes.
+sentence. 60,000 sentences are translated into English, a share of them into other languages. Translations that are
+empty, equal to the sentence, or faulty are dropped. Unsure ones stay: the sentence, which the model learns to write, is
+a person's, and those that the model finds hard teach most. Python is slower than a GPU here: start several processes.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from hark.translate.load import Loaded
 from tools.corpus_files import read_table
 from tools.voice_text import LANGUAGES, write_rows
 
-MOST = 45_000
+MOST = 60_000
 FROM_ENGLISH, OTHERS = 0.6, 0.05
 """Shares of the sentences: of English ones into each language, and of others into each language but English."""
 
@@ -44,7 +45,7 @@ def main() -> None:
         rows = []
         for sentence, answer in zip(drawn, answers, strict=True):
             text = " ".join(answer.text.split())
-            if text and text != sentence and not answer.doubtful:
+            if text and text != sentence and not set(answer.doubtful) - {"unsure"}:
                 rows.append((text, sentence))
         write_rows(said.folder / f"back.{other}-{language}.tsv.xz", rows)
         sys.stdout.write(f"{language} into {other}: {len(rows):,} of {len(drawn):,}\n")

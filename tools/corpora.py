@@ -90,6 +90,15 @@ CORPORA = {
             attribution="Evolution, Firefox, Home Assistant, Kate, Mastodon, OpenStreetMap, Visual Studio Code",
         ),
         TextFacts("catalogues", what="Messages and labels of 3,000 programs", licence=_SOFTWARE, **_DEBIAN),
+        TextFacts("stories", what="Stories, talk and rules of games", licence=_SOFTWARE, **_DEBIAN),
+        TextFacts(
+            "apps",
+            what="Messages of apps of daily life",
+            licence="GPL-2.0, GPL-3.0, AGPL-3.0, MIT, BSD-2-Clause, Apache-2.0, by app",
+            attribution="Rocket.Chat, Baby Buddy, Bitwarden, Cal.com, Consul Democracy, Decidim, Discourse, grocy, "
+            "Lichess, Loomio, Rallly, Monica, My Expenses, Open Collective, Open Food Facts, StreetComplete, "
+            "WooCommerce",
+        ),
         TextFacts(
             "names",
             what="Names of places, things and living beings",

@@ -31,15 +31,17 @@ from tools.voice_text import LANGUAGES
 Pair = tuple[str, str]
 WEIGHTS = {
     "news": 5, "talk": 4, "letters": 4, "encyclopedia": 4, "events": 3, "shops": 1, "household": 1, "goods": 1,
-    "medical": 3, "prose": 2, "examples": 2, "books": 2, "games": 1, "manuals": 1, "docs": 1, "descriptions": 1,
-    "strings": 2, "catalogues": 0.6, "names": 1, "dictionary": 0.5,
+    "stories": 2, "apps": 2, "medical": 3, "prose": 2, "examples": 2, "books": 2, "games": 1, "manuals": 1,
+    "docs": 1, "descriptions": 1, "strings": 2, "catalogues": 0.6, "names": 1, "dictionary": 0.5,
 }  # fmt: skip
 """Of the text of English and another language. A corpus of weight 2 is seen twice as often."""
 TATOEBA = {"en-de": 2, "en-fr": 2, "en-it": 4, "en-pt": 1.5, "de-fr": 1, "de-es": 1, "fr-it": 1.5, "es-pt": 1.5}
-TATOEBA_ELSE, WRITTEN, FRESH, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 3, 6, 3, 0.7, 4, 0.5, 1
-JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household",
+TATOEBA_ELSE, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 3, 0.7, 4, 0.5, 1
+WRITTEN, FRESH = (4, 2), (8, 4)
+"""Of the text that was written for Hark: with English, which most people translate from or into, and without."""
+JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household", "stories", "apps",
             "prose", "manuals", "docs", "descriptions", "strings", "catalogues")  # fmt: skip
-ADDRESSED = ("talk", "letters", "events", "news", "prose", "books")
+ADDRESSED = ("talk", "letters", "events", "news", "prose", "books", "apps")
 NEUTRAL = 0.1
 """How many of the lines that address nobody have a symbol nevertheless."""
 PARLIAMENT, PARLIAMENT_ELSE, MOST_JOINED = 200_000, 80_000, 120_000
@@ -121,8 +123,8 @@ class PairText:
         )
         rows = self.seven_way("written-texts")
         texts = [(cells[places[0]], cells[places[1]]) if cells[0] else None for cells in rows]
-        self.add("written", written, WRITTEN)
-        self.add("written-fresh", fresh, FRESH)
+        self.add("written", written, WRITTEN[not with_english])
+        self.add("written-fresh", fresh, FRESH[not with_english])
         joined = [pair for _ in range(2) for pair in join_lines(texts, draw, 10_000, 600)]
         self.add("written-texts", list(dict.fromkeys(joined)), 1)
         self.add("many", many, MANY)
@@ -168,7 +170,8 @@ class PairText:
         for languages, order in ((self.pair, 1), (self.pair[::-1], -1)):
             if languages[1] == "en":
                 continue
-            for name, corpus, weight in (("address", pairs, 1), ("written-address", written, WRITTEN)):
+            by_hand = WRITTEN["en" not in languages]
+            for name, corpus, weight in (("address", pairs, 1), ("written-address", written, by_hand)):
                 found: dict[str, list[Pair]] = {"formal": [], "informal": []}
                 neutral: list[Pair] = []
                 for source, target in (pair[::order] for pair in corpus):

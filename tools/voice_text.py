@@ -40,8 +40,11 @@ DAILY = {
     "shops": ("odoo", "dolibarr", "erpnext", "shopware", "openfoodnetwork", "foodsoft", "tryton"),
     "household": ("homeassistant", "osmand", "gnuhealth"),
     "goods": ("openfoodfacts", "mealie-kitchenowl", "osm-tagging"),
+    "stories": ("stories",),
+    "apps": ("apps",),
 }
-"""The corpora of `daily` by what they teach: each group has a weight of its own."""
+"""The corpora of `daily` by what they teach: each group has a weight of its own. `stories` is text of games that
+tools/debian_text.py reads (debian_games.txt), `apps` is from tools/app_text.py."""
 DEV_GROUPS, DEV_BLOCKS, BLOCK = ("news", "talk", "letters", "events", "shops"), 3, 20
 HELD_OUT_EVERY = 20
 """Of the written lines, and of their connected texts, each twentieth is a test."""
