@@ -64,7 +64,13 @@ def main() -> None:
     if said.output:
         with said.output.open("w", encoding="utf-8", newline="") as file:
             lines = csv.DictWriter(
-                file, COLUMNS, extrasaction="ignore", delimiter="\t", quoting=csv.QUOTE_NONE, lineterminator="\n"
+                file,
+                COLUMNS,
+                extrasaction="ignore",
+                delimiter="\t",
+                quoting=csv.QUOTE_NONE,
+                quotechar=None,
+                lineterminator="\n",
             )
             lines.writeheader()
             lines.writerows(every)
