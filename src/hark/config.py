@@ -9,9 +9,11 @@ from typing import Literal
 from hark.facts import LanguageTags
 from hark.settings import Section, SettingError, any_seed, at_least, between, fraction, more_than, setting
 
+Shape = Literal["encoder-decoder", "decoder", "encoder"]
 Norm = Literal["post", "pre"]
-Activation = Literal["relu", "gelu", "swish", "swiglu"]
-Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "none"]
+NormKind = Literal["layer", "rms"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu"]
+Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "alibi", "none"]
 Tie = Literal["all", "target", "none"]
 Batching = Literal["packed", "padded"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -191,21 +193,32 @@ class BatchConfig(Section):
 class ModelConfig(Section):
     """The Transformer (paper, section 3)."""
 
+    shape: Shape = setting(
+        "encoder-decoder", "its stacks: both (the paper), a decoder alone (GPT) or an encoder alone (BERT)"
+    )
     d_model: int = setting(512, "width of every layer's input and output", between(1, 65_536))
     d_ff: int = setting(2048, "width inside the feed-forward network", between(1, 1_048_576))
     n_heads: int = setting(8, "attention heads", between(1, 4_096))
+    n_kv_heads: int | None = setting(
+        None, "heads of keys and values, each shared by several heads of queries; unset: n_heads", at_least(1)
+    )
     d_k: int | None = setting(None, "width of a head's queries and keys; unset: d_model / n_heads", at_least(1))
     d_v: int | None = setting(None, "width of a head's values; unset: d_model / n_heads", at_least(1))
     n_encoder_layers: int = setting(6, "layers of the encoder", between(1, 1_000))
     n_decoder_layers: int = setting(6, "layers of the decoder", between(1, 1_000))
     dropout: float = setting(0.1, "dropout on sub-layer outputs and on embeddings (paper, 5.4)", fraction())
     norm: Norm = setting("post", "layer norm after the residual sum (post, the paper) or before the sub-layer (pre)")
+    norm_kind: NormKind = setting(
+        "layer", "layer norm (the paper), or RMSNorm, which subtracts no mean and adds no bias"
+    )
+    norm_eps: float = setting(1e-5, "added to the variance in norms", more_than(0))
     activation: Activation = setting("relu", "non-linearity of the feed-forward network; the paper's is relu")
     positions: Positions = setting(
         "sinusoidal",
         "position encoding (paper, 3.5); imported models may have all sines before all cosines (sinusoidal_halves), "
         "also with the wavelengths of tensor2tensor (sinusoidal_t2t)",
     )
+    rotary_base: float = setting(10_000.0, "the longest wavelength of rotary positions, over 2 pi", more_than(1))
     max_positions: int = setting(2048, "size of the table of position encodings", between(1, 16_777_216))
     position_offset: int = setting(
         0, "the position of the first token, for sinusoidal positions; M2M100 begins with 2", between(0, 65_536)
@@ -214,6 +227,7 @@ class ModelConfig(Section):
         True,
         "biases in the attention projections, as in PyTorch and most toolkits; the paper's formula has none",
     )
+    feed_forward_bias: bool = setting(True, "biases in the feed-forward network (paper, 3.3)")
     vocab_size: int = setting(37000, "size of the target vocabulary, or of the shared one", between(2, 16_777_216))
     source_vocab_size: int | None = setting(
         None, "size of a separate source vocabulary; unset: shared", between(2, 16_777_216)
@@ -222,9 +236,16 @@ class ModelConfig(Section):
         "all",
         "weight tying: source, target and output embeddings (all, the paper), target and output (target), or none",
     )
+    prediction_layer: bool = setting(
+        False, "with one stack: a dense layer and a norm before the output projection, as in BERT"
+    )
     output_bias: bool = setting(False, "a bias on the logits, as in Marian models; the paper has none")
     scale_embedding: bool = setting(True, "multiply embeddings by the square root of d_model (paper, 3.4)")
     embedding_norm: bool = setting(False, "layer norm of the sums of embeddings and positions, as in mBART")
+
+    @property
+    def kv_heads(self) -> int:
+        return self.n_kv_heads or self.n_heads
 
     @property
     def k_width(self) -> int:
@@ -240,8 +261,14 @@ class ModelConfig(Section):
                 "d_model",
                 f"{self.d_model} is not divisible by n_heads {self.n_heads}; change one, or set d_k and d_v",
             )
+        if self.n_heads % self.kv_heads:
+            raise SettingError("n_kv_heads", f"{self.kv_heads} does not divide n_heads {self.n_heads}")
         if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise SettingError("d_model", f"{self.d_model} is odd; sinusoidal positions need an even width")
+        if self.positions == "alibi" and self.shape == "encoder-decoder":
+            raise SettingError("positions", "alibi needs model.shape = decoder or encoder")
+        if self.prediction_layer and self.shape == "encoder-decoder":
+            raise SettingError("prediction_layer", "needs model.shape = encoder or decoder")
         if self.positions == "rotary" and self.k_width % 2:
             raise SettingError("d_k", f"{self.k_width} is odd; rotary positions need an even width")
         if self.tie == "all" and self.source_vocab_size not in (None, self.vocab_size):

@@ -10,7 +10,7 @@ import pytest
 from hark.config import ModelConfig, Positions
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.conversion import convert, sinusoids
-from hark.model import encoder_decoder, positions
+from hark.model import positions, stacks_of
 from hark.text.tokenizer import SPECIAL
 from hark.weights import restore, store
 from tests.engine.oracle import log_probs, random_model, weights_of
@@ -102,7 +102,7 @@ def test_a_shared_matrix_is_stored_once() -> None:
 @pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t"])
 def test_sinusoids_equal_the_models(kind: Positions) -> None:
     config = ModelConfig(d_model=64, positions=kind, max_positions=300, position_offset=2)
-    table = positions.Sinusoidal(encoder_decoder(config)["encoder"]).table
+    table = positions.Sinusoidal(stacks_of(config)["encoder"]).table
     assert table.shape == (300, 64)
     assert np.abs(sinusoids(config) - table.numpy()).max() < 1e-6
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from hark.model import encoder_decoder
+from hark.model import stacks_of
 from hark.model.positions import Rotary, Sinusoidal, sinusoid_halves, sinusoids
 from tests.model.oracle import build, small
 
@@ -34,7 +34,7 @@ def test_tensor2tensors_wavelengths_end_at_exactly_10000() -> None:
 
 
 def test_positions_may_begin_later() -> None:
-    first, later = (Sinusoidal(encoder_decoder(small(position_offset=offset))["encoder"]).table for offset in (0, 2))
+    first, later = (Sinusoidal(stacks_of(small(position_offset=offset))["encoder"]).table for offset in (0, 2))
     assert first.shape == later.shape
     torch.testing.assert_close(first[2:], later[:-2])
 
@@ -47,13 +47,13 @@ def test_a_fixed_offset_is_a_linear_function() -> None:
 
 
 def test_the_table_is_not_a_weight() -> None:
-    assert not Sinusoidal(encoder_decoder(small())["encoder"]).state_dict()
+    assert not Sinusoidal(stacks_of(small())["encoder"]).state_dict()
     longer = build(max_positions=128)
     longer.load_state_dict(build(max_positions=64).state_dict())
 
 
 def test_rotary_products_depend_on_distance_only() -> None:
-    rotary = Rotary(encoder_decoder(small(positions="rotary"))["encoder"])
+    rotary = Rotary(stacks_of(small(positions="rotary"))["encoder"])
     q, k = torch.randn(2, 1, 4, 8).double()
 
     def product(i: int, j: int) -> torch.Tensor:

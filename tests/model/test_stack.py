@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from hark.config import ModelConfig
 from hark.errors import HarkError
-from hark.model import Stack, StackSpec, Transformer, encoder_decoder
+from hark.model import Stack, StackSpec, Transformer, stacks_of
 from hark.model.cache import Cache, CachedDecoder, Rows
 from hark.model.layout import padded_text
 from hark.model.patterns import Packed, Padded
@@ -114,7 +114,7 @@ def test_a_non_causal_stack_cannot_be_cached() -> None:
 
 def test_the_papers_stacks() -> None:
     """Section 3.1, with the sizes of 3.3."""
-    encoder, decoder = encoder_decoder(ModelConfig()).values()
+    encoder, decoder = stacks_of(ModelConfig()).values()
     assert encoder == StackSpec()
     assert decoder == StackSpec(("self_attention", "cross_attention", "feed_forward"), causal=True)
     assert (encoder.n_layers, encoder.d_model, encoder.d_ff, encoder.n_heads) == (6, 512, 2048, 8)

@@ -1,63 +1,19 @@
-"""A minimal objective with one stream, a causal language model, and batches for it."""
+"""A small language model with its objective, and batches for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
+from hark.config import ModelConfig
 from hark.data.batches import Batch, PackedStream, PaddedStream, TokenStream
-from hark.model import Layout, Model, Stack, StackSpec
-from hark.model.patterns import Packed, Padded, Pattern
+from hark.model import OneStack
 from hark.text.vocabulary import SpecialIds
-from hark.train.loss import Streams, smoothed_loss
+from hark.train.loss import Objective
 
 SPECIAL = SpecialIds(pad=39, unknown=38, start=37, end=36)  # unlike those of our tokenizer
 VOCABULARY = 40
 LONGEST = 16
-
-
-class LanguageModel(Model):
-    """One stack that predicts each token of the stream "text" from those before it."""
-
-    reads = {"text": "only"}  # noqa: RUF012
-    predicts = "text"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(VOCABULARY, 32)
-        self.stack = Stack(
-            StackSpec(n_layers=1, d_model=32, d_ff=32, n_heads=2, k_width=16, v_width=16, causal=True, dropout=0)
-        )
-
-    @property
-    def stacks(self) -> dict[str, Stack]:
-        return {"only": self.stack}
-
-    def hidden(self, tokens: Mapping[str, Tensor], layout: Layout) -> Tensor:
-        return self.stack(self.embedding(tokens["text"]), layout.patterns["only"])
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        return hidden @ self.output_weight.T
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.embedding.weight
-
-
-class LanguageObjective(nn.Module):
-    def __init__(self, model: Model) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, streams: Streams) -> tuple[Tensor, Tensor]:
-        text = streams["text"]
-        assert text.labels is not None
-        hidden = self.model.hidden({"text": text.tokens}, Layout({}, {"only": self.pattern(text)}))
-        return smoothed_loss(self.model.logits(hidden), text.labels, 0.1, SPECIAL.pad)
-
-    def pattern(self, text: TokenStream[Tensor]) -> Pattern:
-        return Packed(text.cu, text.cu, LONGEST, causal=True) if isinstance(text, PackedStream) else Padded(causal=True)
 
 
 def draw_sentences(count: int, seed: int) -> list[list[int]]:
@@ -82,18 +38,21 @@ def packed_batch(sentences: Sequence[Sequence[int]], slots: int = 256) -> Batch[
 
 
 def padded_batch(sentences: Sequence[Sequence[int]]) -> Batch[PaddedStream[np.ndarray]]:
-    tokens, labels = (np.full((len(sentences), LONGEST), SPECIAL.pad, np.int32) for _ in range(2))
+    lengths = np.array([len(each) + 1 for each in sentences], np.int32)
+    tokens, labels = (np.full((len(sentences), lengths.max()), SPECIAL.pad, np.int32) for _ in range(2))
     for row, each in enumerate(sentences):
         tokens[row, : len(each) + 1] = [SPECIAL.start, *each]
         labels[row, : len(each) + 1] = [*each, SPECIAL.end]
-    lengths = np.array([len(each) + 1 for each in sentences], np.int32)
     return batch_of(PaddedStream(tokens, lengths, labels), len(sentences), int(lengths.sum()))
 
 
 def batch_of(stream: TokenStream, n_sentences: int, n_tokens: int) -> Batch:
-    return Batch(0, np.zeros((n_sentences, 3), np.int64), {"text": stream}, {"text": n_tokens})
+    return Batch(0, np.zeros((n_sentences, 3), np.int64), {"target": stream}, {"target": n_tokens})
 
 
-def objective() -> LanguageObjective:
+def objective() -> Objective:
     torch.manual_seed(1)
-    return LanguageObjective(LanguageModel())
+    config = ModelConfig(
+        shape="decoder", n_decoder_layers=1, d_model=32, d_ff=32, n_heads=2, vocab_size=VOCABULARY, dropout=0.0
+    )
+    return Objective(OneStack(config), 0.1, LONGEST, SPECIAL.pad)

@@ -37,7 +37,7 @@ def test_a_model_of_one_stack_and_one_stream_learns(kind: str) -> None:
     mean, _, fill, shares = meter.read(HERE)
     assert mean == pytest.approx(sum(losses) / len(losses), rel=0.02)
     assert 0 < fill < 1
-    assert shares == {"text": 1}
+    assert shares == {"target": 1}
 
 
 def test_packed_and_padded_streams_give_the_same_loss() -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from hark.engine.search import Candidates, candidates
 from hark.errors import HarkError
+from hark.model.backends import Norm
 from hark.model.cache import LayerCache, Operations, Rows
 
 POSITIONS = 16
@@ -162,7 +163,8 @@ def add_norm_kernel(
     tl.store(out_at + row * D + d, (x * weight + bias).to(out_at.dtype.element_ty), mask=real)
 
 
-def add_norm(x_RD: Tensor, s_RD: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[Tensor, Tensor]:
+def add_norm(x_RD: Tensor, s_RD: Tensor, norm: Norm, pre_norm: bool) -> tuple[Tensor, Tensor]:
+    assert isinstance(norm, nn.LayerNorm)
     out_RD, (rows, width) = torch.empty_like(x_RD), x_RD.shape
     sum_RD = torch.empty_like(x_RD) if pre_norm else out_RD
     add_norm_kernel[(rows,)](

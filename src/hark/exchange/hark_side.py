@@ -101,12 +101,13 @@ def fitting_texts(side: Side, texts: Sequence[str], config: ModelConfig) -> list
 def build_network(weights: Weights, config: ModelConfig) -> "Transformer":
     import torch
 
-    from hark.model.weights import build_model
+    from hark.model.weights import as_transformer, build_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the arrays of a mapped file are read-only
         tensors = {name: torch.from_numpy(array) for name, array in as_floats(weights).items()}
-    return build_model(config, tensors, "parity check", share=True)
+    where = "parity check"
+    return as_transformer(build_model(config, tensors, where, share=True), where)
 
 
 def run_layers(model: "Transformer", source: Ids, target: Ids) -> dict[str, Array]:

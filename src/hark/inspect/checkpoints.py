@@ -10,7 +10,7 @@ from hark.engine.alignment_heads import AlignmentHeads
 from hark.errors import UserError
 from hark.inspect.attention import observe
 from hark.inspect.words import Spelling, merge_tokens
-from hark.model.weights import build_model, read_tensors
+from hark.model.weights import as_transformer, build_model, read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import open_vocabularies
 
@@ -33,7 +33,7 @@ def attention_at(run: RunDir, step: int, source: str, target: str) -> WordAttent
     bundle = Bundle.open(run.best)
     average = folder / "ema.safetensors"  # what dev scores are measured with, if the run keeps it
     values = read_tensors(average if average.exists() else folder / "model.safetensors")
-    model = build_model(bundle.config.model, values, folder)
+    model = as_transformer(build_model(bundle.config.model, values, folder), folder)
     source_vocabulary, target_vocabulary = open_vocabularies(bundle)
     source_ids = source_vocabulary.source_ids(source)
     prefix, end = target_vocabulary.prefix(), target_vocabulary.special.end

@@ -9,12 +9,25 @@ from hark.errors import require
 
 require("torch", extra="train", needed_by="hark.model")
 
+from hark.model.building import new_model  # noqa: E402
 from hark.model.interface import Model, Stack  # noqa: E402
 from hark.model.layout import Layout, packed_layout, padded_layout  # noqa: E402
+from hark.model.one_stack import OneStack  # noqa: E402
 from hark.model.onednn import avoid_slow_onednn  # noqa: E402
-from hark.model.spec import StackSpec, encoder_decoder  # noqa: E402
+from hark.model.spec import StackSpec, stacks_of  # noqa: E402
 from hark.model.transformer import Transformer  # noqa: E402
 
 avoid_slow_onednn()
 
-__all__ = ["Layout", "Model", "Stack", "StackSpec", "Transformer", "encoder_decoder", "packed_layout", "padded_layout"]
+__all__ = [
+    "Layout",
+    "Model",
+    "OneStack",
+    "Stack",
+    "StackSpec",
+    "Transformer",
+    "new_model",
+    "packed_layout",
+    "padded_layout",
+    "stacks_of",
+]

@@ -19,16 +19,18 @@ class MultiHeadAttention(nn.Module):
     With h = 8 heads of width d_k = d_v = d_model / h = 64 they cost about as much as one head of full width. The h
     matrices W_i of a kind are one matrix here, and a head is a slice of its output.
 
-    The projections act on the last axis only, so the same code serves padded (B, T, D) and packed (N, D) input.
+    Keys and values may have fewer heads than queries: then several heads of queries share each of them, and the pattern
+    matches them up. The projections act on the last axis only, so the same code serves padded (B, T, D) and packed
+    (N, D) input.
     """
 
     def __init__(self, spec: StackSpec, cross: bool = False) -> None:
         super().__init__()
-        d_model, heads, bias = spec.d_model, spec.n_heads, spec.attention_bias
+        d_model, heads, shared, bias = spec.d_model, spec.n_heads, spec.n_kv_heads or spec.n_heads, spec.attention_bias
         self.k_width, self.v_width, self.cross = spec.k_width, spec.v_width, cross
         self.w_q = nn.Linear(d_model, heads * self.k_width, bias=bias)
-        self.w_k = nn.Linear(d_model, heads * self.k_width, bias=bias)
-        self.w_v = nn.Linear(d_model, heads * self.v_width, bias=bias)
+        self.w_k = nn.Linear(d_model, shared * self.k_width, bias=bias)
+        self.w_v = nn.Linear(d_model, shared * self.v_width, bias=bias)
         self.w_o = nn.Linear(heads * self.v_width, d_model, bias=bias)
 
     @property

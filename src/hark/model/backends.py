@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+Norm = nn.LayerNorm | nn.RMSNorm
 Stream = Any
 """What one residual connection passes to the next: a tensor, or a value that the backend's `norm` turns into one."""
 
@@ -23,7 +24,7 @@ class Backend:
         """Several projections of one input, optionally with ReLU."""
         return tuple(F.relu(linear(x)) if relu else linear(x) for linear in linears)
 
-    def norm(self, x: Stream, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+    def norm(self, x: Stream, norm: Norm) -> tuple[Tensor, Tensor]:
         """x as a tensor, for the residual connection, and `LayerNorm(x)`."""
         return x, norm(x)
 
@@ -31,7 +32,7 @@ class Backend:
         """`x + Dropout(s)`."""
         return x + dropout(s)
 
-    def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
+    def add_norm(self, x: Tensor, s: Tensor, norm: Norm, dropout: nn.Dropout) -> Tensor:
         """`LayerNorm(x + Dropout(s))`."""
         return norm(x + dropout(s))
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from hark.config import ModelConfig
 from hark.errors import HarkError
-from hark.model.backends import Backend, JoinedLinear, projections
+from hark.model.backends import Backend, JoinedLinear, Norm, projections
 from hark.model.interface import Stack
 from hark.model.layers import Layer
 from hark.model.patterns import Packed, scaled_dot_product_attention
@@ -143,7 +143,7 @@ def attend_memory(q_BWHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
     return memory_attention(q_BWHK, kept, rows)[0]
 
 
-def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[Tensor, Tensor]:
+def add_norm(x: Tensor, s: Tensor, norm: Norm, pre_norm: bool) -> tuple[Tensor, Tensor]:
     """Return the residual stream and the input of the next sub-layer. Post-norm, both are `LayerNorm(x + Sublayer(x))`
     (paper, 3.1); pre-norm, the sum and its norm."""
     total = x + s
@@ -157,7 +157,7 @@ class Operations:
 
     attend_history: Callable[[Tensor, Tensor, Tensor, LayerCache, Rows], Tensor] = attend_history
     attend_memory: Callable[[Tensor, LayerCache, Rows], Tensor] = attend_memory
-    add_norm: Callable[[Tensor, Tensor, nn.LayerNorm, bool], tuple[Tensor, Tensor]] = add_norm
+    add_norm: Callable[[Tensor, Tensor, Norm, bool], tuple[Tensor, Tensor]] = add_norm
 
 
 class DeferredSum(NamedTuple):
@@ -180,13 +180,13 @@ class CachedBackend(Backend):
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
         return self.joined[linears](x) if len(linears) > 1 else super().project(x, *linears, relu=relu)
 
-    def norm(self, x: Tensor | DeferredSum, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+    def norm(self, x: Tensor | DeferredSum, norm: Norm) -> tuple[Tensor, Tensor]:
         return self.operations.add_norm(*x, norm, True) if isinstance(x, DeferredSum) else (x, norm(x))
 
     def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> DeferredSum:  # noqa: ARG002
         return DeferredSum(x, s)
 
-    def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:  # noqa: ARG002
+    def add_norm(self, x: Tensor, s: Tensor, norm: Norm, dropout: nn.Dropout) -> Tensor:  # noqa: ARG002
         return self.operations.add_norm(x, s, norm, False)[1]
 
 

@@ -6,48 +6,79 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from hark.config import Activation
 from hark.model.attention import Memory, MultiHeadAttention
-from hark.model.backends import PLAIN, Backend, Stream
+from hark.model.backends import PLAIN, Backend, Norm, Stream
 from hark.model.patterns import Attend
 from hark.model.positions import Rotation
 from hark.model.spec import StackSpec, Sublayer
+
+
+def activate(activation: Activation, x: Tensor) -> Tensor:
+    """The non-linearity, or in a gated network that of the gate."""
+    match activation:
+        case "relu":
+            return F.relu(x)
+        case "gelu":
+            return F.gelu(x)
+        case "gelu_tanh" | "geglu":
+            return F.gelu(x, approximate="tanh")
+        case "swish" | "swiglu":
+            return F.silu(x)
+
+
+def build_norm(spec: StackSpec) -> Norm:
+    match spec.norm_kind:
+        case "layer":
+            return nn.LayerNorm(spec.d_model, eps=spec.norm_eps)
+        case "rms":
+            return nn.RMSNorm(spec.d_model, eps=spec.norm_eps)
 
 
 class FeedForward(nn.Module):
     """`FFN(x) = max(0, x W_1 + b_1) W_2 + b_2`, at each position separately and identically (paper, 3.3).
 
     Equivalent to two convolutions with kernel size 1, with different weights in each layer. The width is d_model = 512
-    outside and d_ff = 2048 inside. GELU or swish can replace the maximum; SwiGLU (Shazeer, 2020) multiplies by a
-    third projection.
+    outside and d_ff = 2048 inside. GELU or swish can replace the maximum; SwiGLU and GEGLU (Shazeer, 2020) multiply
+    by a third projection.
     """
 
     def __init__(self, spec: StackSpec) -> None:
         super().__init__()
         self.activation = spec.activation
-        self.w_1 = nn.Linear(spec.d_model, spec.d_ff)
-        self.w_gate = nn.Linear(spec.d_model, spec.d_ff) if spec.activation == "swiglu" else None
-        self.w_2 = nn.Linear(spec.d_ff, spec.d_model)
+        bias, gated = spec.feed_forward_bias, spec.activation in ("swiglu", "geglu")
+        self.w_1 = nn.Linear(spec.d_model, spec.d_ff, bias=bias)
+        self.w_gate = nn.Linear(spec.d_model, spec.d_ff, bias=bias) if gated else None
+        self.w_2 = nn.Linear(spec.d_ff, spec.d_model, bias=bias)
 
     @property
     def projections(self) -> tuple[tuple[nn.Linear, ...], ...]:
         return (self.w_1,) if self.w_gate is None else (self.w_gate, self.w_1), (self.w_2,)
 
     def forward(self, x: Tensor, backend: Backend = PLAIN) -> Tensor:
-        match self.activation:
-            case "relu":
-                (inner_F,) = backend.project(x, self.w_1, relu=True)
-            case "gelu":
-                (inner_F,) = backend.project(x, self.w_1)
-                inner_F = F.gelu(inner_F)
-            case "swish":
-                (inner_F,) = backend.project(x, self.w_1)
-                inner_F = F.silu(inner_F)
-            case "swiglu":
-                assert self.w_gate is not None
-                gate_F, inner_F = backend.project(x, self.w_gate, self.w_1)
-                inner_F = F.silu(gate_F) * inner_F
+        if self.activation == "relu":
+            (inner_F,) = backend.project(x, self.w_1, relu=True)
+        elif self.w_gate is None:
+            inner_F = activate(self.activation, *backend.project(x, self.w_1))
+        else:
+            gate_F, inner_F = backend.project(x, self.w_gate, self.w_1)
+            inner_F = activate(self.activation, gate_F) * inner_F
         (out,) = backend.project(inner_F, self.w_2)
         return out
+
+
+class PredictionLayer(nn.Module):
+    """A dense layer with the activation of the feed-forward network and a norm, between the last layer and the output
+    projection, as in BERT."""
+
+    def __init__(self, spec: StackSpec) -> None:
+        super().__init__()
+        self.activation = spec.activation
+        self.dense = nn.Linear(spec.d_model, spec.d_model)
+        self.norm = build_norm(spec)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(activate(self.activation, self.dense(x)))
 
 
 class Residual(nn.Module):
@@ -60,7 +91,7 @@ class Residual(nn.Module):
 
     def __init__(self, spec: StackSpec) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(spec.d_model)
+        self.norm = build_norm(spec)
         self.dropout = nn.Dropout(spec.dropout)
         self.pre_norm = spec.norm == "pre"
 

@@ -27,7 +27,9 @@ FLASH_WIDEST = 256
 
 
 class Pattern(Protocol):
-    """q is (B, T, H, K) or (N, H, K); k has the length of the keys; v also has the width of the values instead of K."""
+    """q is (B, T, H, K) or (N, H, K); k has the length of the keys; v also has the width of the values instead of K.
+
+    k and v may have fewer heads than q, each for several successive heads of q."""
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor: ...
 
@@ -51,12 +53,19 @@ def scaled_dot_product_attention(
     Invisible keys are masked out before the softmax (3.2.3). The optional bias, which the paper does not have, is added
     to the scores.
     """
+    k, v = match_heads(q, k, v)
     scores = torch.einsum("...qhd,...khd->...hqk", q, k) / math.sqrt(q.shape[-1])
     scores = scores if bias is None else scores + bias
     # The lowest finite number instead of -inf, so that a row that sees no key has zero weights, not NaN.
     scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
     weights = scores.softmax(dim=-1).masked_fill(~visible, 0.0)
     return torch.einsum("...hqk,...khd->...qhd", weights, v), weights
+
+
+def match_heads(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Repeat keys and values whose heads are shared by several heads of queries."""
+    times = q.shape[-2] // k.shape[-2]
+    return (k, v) if times == 1 else (k.repeat_interleave(times, -2), v.repeat_interleave(times, -2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +82,7 @@ class Padded(Pattern):
     bias_BHTS: Tensor | None = None
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        k, v = match_heads(q, k, v)
         causal, mask = self.causal, None if self.keys_BS is None else self.keys_BS[:, None, None, :]
         if self.bias_BHTS is not None:
             causal, mask = False, masked(self.bias_BHTS, self.visible(q, k), q.dtype)
@@ -124,6 +134,7 @@ class Packed(Pattern):
         return replace(self, ranges=make_ranges(self.q_cu, self.k_cu, n_q, n_k, self.causal))
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        k, v = match_heads(q, k, v)
         if self.ranges is not None:
             return self.ranged(q, k, v, self.ranges)
         narrow = max(q.shape[-1], v.shape[-1]) <= FLASH_WIDEST

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from hark.model.spec import StackSpec
 
 
-def angles(n_positions: int, width: int) -> Tensor:
-    """`pos / 10000^(2i / width)` for every position and every pair i.
+def angles(n_positions: int, width: int, base: float = 10_000.0) -> Tensor:
+    """`pos / base^(2i / width)`, with the paper's base of 10000, for every position and every pair i.
 
     The wavelengths form a geometric progression from 2*pi to 10000*2*pi. Computed in float64, because the angles of
     distant positions are large.
     """
     i = torch.arange(0, width, 2, dtype=torch.float64)
-    return torch.arange(n_positions, dtype=torch.float64)[:, None] / 10000 ** (i / width)
+    return torch.arange(n_positions, dtype=torch.float64)[:, None] / base ** (i / width)
 
 
 def sinusoids(n_positions: int, d_model: int) -> Tensor:
@@ -65,6 +65,10 @@ class Positions(nn.Module):
     def rotation(self, positions: Tensor) -> Rotation | None:  # noqa: ARG002
         return None
 
+    def bias(self, length: int) -> Tensor | None:  # noqa: ARG002
+        """Added to the scores of self-attention: bias_HTS, by the positions of query and key below `length`."""
+        return None
+
 
 class Sinusoidal(Positions):
     """The paper's choice, because it may extrapolate to sentences longer than any in training. The table is not a
@@ -107,12 +111,35 @@ class Rotary(Positions):
 
     def __init__(self, spec: StackSpec) -> None:
         super().__init__()
-        angle = angles(spec.max_positions, spec.k_width)
+        angle = angles(spec.max_positions, spec.k_width, spec.rotary_base)
         self.register_buffer("cos", angle.cos().float(), persistent=False)
         self.register_buffer("sin", angle.sin().float(), persistent=False)
 
     def rotation(self, positions: Tensor) -> Rotation:
         return Rotation(self.cos[positions].unsqueeze(-2), self.sin[positions].unsqueeze(-2))
+
+
+class Alibi(Positions):
+    """ALiBi (Press et al., 2022): each head's scores fall linearly with the distance, each with a slope of its own."""
+
+    slopes_H: Tensor
+
+    def __init__(self, spec: StackSpec) -> None:
+        super().__init__()
+        self.register_buffer("slopes_H", alibi_slopes(spec.n_heads), persistent=False)
+
+    def bias(self, length: int) -> Tensor:
+        position = torch.arange(length, device=self.slopes_H.device)
+        return -self.slopes_H[:, None, None] * (position[:, None] - position).abs()
+
+
+def alibi_slopes(n_heads: int) -> Tensor:
+    """`2^(-8i / n)` for head i of n, if n is a power of two; of other n, every second slope of twice the next smaller
+    power is added."""
+    power = 1 << (n_heads.bit_length() - 1)
+    slopes = [2 ** (-8 * i / power) for i in range(1, power + 1)]
+    slopes += [2 ** (-4 * i / power) for i in range(1, 2 * (n_heads - power), 2)]
+    return torch.tensor(slopes)
 
 
 def build_positions(spec: StackSpec) -> Positions:
@@ -123,5 +150,7 @@ def build_positions(spec: StackSpec) -> Positions:
             return Learned(spec)
         case "rotary":
             return Rotary(spec)
+        case "alibi":
+            return Alibi(spec)
         case "none":
             return Positions()

@@ -1,21 +1,21 @@
 """The paper's model: an encoder and a decoder (Figure 1).
 
-The paper does not say how weights are initialised; `initialise` follows its published code.
+The paper does not say how weights are initialised; `interface.initialise` follows its published code.
 """
 
 from collections.abc import Mapping
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
 from hark.model.embedding import Embedding
-from hark.model.interface import Model, Stack
-from hark.model.layout import Layout
+from hark.model.interface import Model, Stack, Streams, initialise
+from hark.model.layers import build_norm
+from hark.model.layout import Layout, packed_layout, padded_layout
 from hark.model.patterns import Attend
-from hark.model.positions import Learned, build_positions
-from hark.model.spec import encoder_decoder
+from hark.model.positions import build_positions
+from hark.model.spec import stacks_of
 
 
 class Transformer(Model):
@@ -38,25 +38,20 @@ class Transformer(Model):
         self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
         # The paper has no output bias. Marian models have one, initialised to zero.
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
-        encoder, decoder = encoder_decoder(config).values()
+        encoder, decoder = stacks_of(config).values()
         self.source_positions, self.target_positions = build_positions(encoder), build_positions(decoder)
-        self.source_norm = nn.LayerNorm(d_model) if config.embedding_norm else None
-        self.target_norm = nn.LayerNorm(d_model) if config.embedding_norm else None
+        self.source_norm = build_norm(encoder) if config.embedding_norm else None
+        self.target_norm = build_norm(encoder) if config.embedding_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = Stack(encoder)
         self.decoder = Stack(decoder)
         initialise(self)
 
     def embed_source(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """The input of the encoder: the sum of embeddings and positions (paper, 3.5), with dropout (5.4)."""
+        """The input of the encoder, as that of the decoder."""
         embedding = self.source_embedding or self.embedding
         x = self.source_positions.add(embedding(tokens), positions)
         return self.dropout(x if self.source_norm is None else self.source_norm(x))
-
-    def embed_target(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """The input of the decoder, as that of the encoder."""
-        x = self.target_positions.add(self.embedding(tokens), positions)
-        return self.dropout(x if self.target_norm is None else self.target_norm(x))
 
     def encode(self, source: Tensor, positions: Tensor, pattern: Attend) -> Tensor:
         """Map symbols (x_1 .. x_n) to continuous representations (z_1 .. z_n), the memory (paper, 3)."""
@@ -70,39 +65,20 @@ class Transformer(Model):
         rotation = self.target_positions.rotation(positions)
         return self.decoder(x, pattern, memory, cross, rotation, self.backend)
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        return F.linear(hidden, self.output_weight, self.output_bias)
-
-    @property
-    def output_weight(self) -> Tensor:
-        return self.embedding.weight if self.projection is None else self.projection.weight
-
     @property
     def stacks(self) -> Mapping[str, Stack]:
         return {"encoder": self.encoder, "decoder": self.decoder}
 
-    def hidden(self, tokens: Mapping[str, Tensor], layout: Layout) -> Tensor:
+    def packed_layout(self, cu: Streams, positions: Streams, longest: int, fused: bool = False) -> Layout:
+        return packed_layout(cu["source"], cu["target"], positions["source"], positions["target"], longest, fused)
+
+    def padded_layout(self, lengths: Streams) -> Layout:
+        return padded_layout(lengths["source"], lengths["target"])
+
+    def hidden(self, tokens: Streams, layout: Layout) -> Tensor:
         positions, patterns = layout.positions, layout.patterns
         memory = self.encode(tokens["source"], positions["source"], patterns["encoder"])
         return self.decode(tokens["target"], memory, positions["target"], patterns["decoder"], patterns["cross"])
 
     def forward(self, source: Tensor, target: Tensor, layout: Layout) -> Tensor:
         return self.logits(self.hidden({"source": source, "target": target}, layout))
-
-
-def initialise(model: nn.Module) -> None:
-    """Initialise every weight from torch's random generator; seed that first."""
-    for module in model.modules():
-        match module:
-            case nn.Linear():
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            case nn.LayerNorm():
-                nn.init.ones_(module.weight)
-                nn.init.zeros_(module.bias)
-            case Embedding():
-                # Unit variance after scaling by sqrt(d_model), yet small enough for a tied output projection.
-                nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
-            case Learned():
-                nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)

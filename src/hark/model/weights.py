@@ -13,6 +13,9 @@ from torch.overrides import TorchFunctionMode
 from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.errors import UserError
+from hark.model.building import new_model
+from hark.model.interface import Model
+from hark.model.one_stack import OneStack
 from hark.model.transformer import Transformer
 
 
@@ -72,16 +75,34 @@ class SkipMemory(SkipInit):
 
 
 def load_model(bundle: Bundle, device: torch.device | str = "cpu") -> Transformer:
-    """Load the model of a bundle, in evaluation mode."""
+    """Load the encoder and decoder of a bundle, in evaluation mode."""
+    return as_transformer(load_any(bundle, device), bundle.folder)
+
+
+def as_transformer(model: Model, where: object) -> Transformer:
+    if not isinstance(model, Transformer):
+        raise UserError(f"{where}: has one stack, {model.config.shape}, so it does not translate")
+    return model
+
+
+def load_one_stack(bundle: Bundle, device: torch.device | str = "cpu") -> OneStack:
+    """Load the only stack of a bundle, in evaluation mode."""
+    model = load_any(bundle, device)
+    if not isinstance(model, OneStack):
+        raise UserError(f"{bundle.folder}: has an encoder and a decoder; translate with it")
+    return model
+
+
+def load_any(bundle: Bundle, device: torch.device | str = "cpu") -> Model:
     return build_model(bundle.config.model, read_tensors(bundle.weights), bundle.folder).to(device)
 
 
-def build_model(config: ModelConfig, values: Mapping[str, Tensor], where: object, share: bool = False) -> Transformer:
+def build_model(config: ModelConfig, values: Mapping[str, Tensor], where: object, share: bool = False) -> Model:
     """Build a model with these weights, in evaluation mode. `where` they are from is for error messages.
 
     share: the model uses the memory of the values, which may be read-only, instead of a copy."""
     with SkipMemory() if share else SkipInit():
-        model = Transformer(config)
+        model = new_model(config)
     with torch.no_grad():
         for name, weight in match_weights(model, values, where):
             if share:

@@ -66,6 +66,7 @@ class WithoutNorm(Residual):
 
     def forward(self, x: Stream, sublayer: Callable[[Tensor], Tensor], backend: Backend = PLAIN) -> Stream:  # noqa: ARG002
         # The norm enters with factor 0, because captured graphs and DDP need a gradient for every weight.
+        assert isinstance(self.norm, nn.LayerNorm)
         s = sublayer(x)
         return (x + self.dropout(s) + 0 * (self.norm.weight + self.norm.bias)).to(s.dtype)
 

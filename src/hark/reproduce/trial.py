@@ -19,6 +19,7 @@ from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer, kernels
+from hark.model.weights import as_transformer
 from hark.rundir import RunDir
 from hark.train.checkpoint import list_checkpoints
 from hark.train.export import average_checkpoints
@@ -128,7 +129,7 @@ def load_model(trial: Trial, run: RunDir, average: int) -> Transformer:
     weights: Mapping[str, Tensor] = average_checkpoints(list_checkpoints(run.checkpoints)[-average:])
     model = trial.build(trial.config.model)
     fill_weights(model, weights, run.path)
-    return model.to(trial.device).eval()
+    return as_transformer(model, run.path).to(trial.device).eval()
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hark.data.batches import Batch, PackedStream, PaddedStream, TokenStream
-from hark.model import Layout, Model, kernels, packed_layout, padded_layout
+from hark.model import Layout, Model, kernels
 
 Streams = Mapping[str, TokenStream[Tensor]]
 """The token streams of a batch on the device, by name."""
@@ -49,7 +49,7 @@ class Objective(nn.Module):
         if self.refresh is not None:
             self.refresh()
         tokens = {name: streams[name].tokens for name in self.model.reads}
-        hidden = self.model.hidden(tokens, self.layout(streams["source"], streams["target"]))
+        hidden = self.model.hidden(tokens, self.layout(streams))
         labels = streams[self.model.predicts].labels
         assert labels is not None
         if not self.fused:
@@ -58,14 +58,14 @@ class Objective(nn.Module):
 
         return projected_loss(hidden, self.model.output_weight, labels, self.smoothing, self.pad)
 
-    def layout(self, source: TokenStream[Tensor], target: TokenStream[Tensor]) -> Layout:
-        """The patterns of translation, the one task so far."""
-        if isinstance(source, PackedStream) and isinstance(target, PackedStream):
-            positions = source.positions, target.positions
-            return packed_layout(source.cu, target.cu, *positions, self.longest, self.fused)
-        assert isinstance(source, PaddedStream)
-        assert isinstance(target, PaddedStream)
-        return padded_layout(source.lengths, target.lengths)
+    def layout(self, streams: Streams) -> Layout:
+        packed = {name: stream for name, stream in streams.items() if isinstance(stream, PackedStream)}
+        if packed:
+            cu = {name: stream.cu for name, stream in packed.items()}
+            positions = {name: stream.positions for name, stream in packed.items()}
+            return self.model.packed_layout(cu, positions, self.longest, self.fused)
+        padded = {name: stream for name, stream in streams.items() if isinstance(stream, PaddedStream)}
+        return self.model.padded_layout({name: stream.lengths for name, stream in padded.items()})
 
 
 def to_tensors(batch: Batch[Any], device: torch.device) -> Streams:

@@ -10,7 +10,7 @@ from typing import Protocol
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError
-from hark.model import Transformer
+from hark.model import new_model
 from hark.rundir import RunDir, RunLock
 from hark.train.checkpoint import list_checkpoints, step_of
 from hark.train.job import DevScorer, TrainingJob
@@ -44,7 +44,7 @@ def run_training(
     scorers: Sequence[DevScorer] = (),
     notes: Sequence[str] = (),
     observe: Observe | None = None,
-    build: Build = Transformer,
+    build: Build = new_model,
 ) -> int:
     """Train until the last step or a signal, and return the signal number or 0. `notes` are printed before step 1."""
     with ExitStack() as stack:

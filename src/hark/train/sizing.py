@@ -7,7 +7,7 @@ from typing import Any
 
 from hark.config import Config, ModelConfig
 from hark.machine import available_memory
-from hark.model import Transformer, encoder_decoder
+from hark.model import new_model, stacks_of
 from hark.model.weights import SkipMemory
 from hark.pages import formats
 
@@ -44,7 +44,7 @@ def count_weights(model: ModelConfig) -> int:
     """Count the weights without allocating them. PyTorch's device "meta" would do, but it imports sympy first, which
     takes longer than the rest of the start."""
     with SkipMemory():
-        return sum(weight.numel() for weight in Transformer(model).parameters())
+        return sum(weight.numel() for weight in new_model(model).parameters())
 
 
 def estimate_cpu_memory(config: Config) -> int:
@@ -54,8 +54,7 @@ def estimate_cpu_memory(config: Config) -> int:
     permanent = 4 * count_weights(model) * (4 if config.train.ema is None else 5)
     # Each sub-layer of attention keeps eight vectors of a token, the rest of a layer four and the feed-forward's own.
     layers = sum(
-        spec.n_layers * ((8 * len(spec.sublayers) - 4) * spec.d_model + spec.d_ff)
-        for spec in encoder_decoder(model).values()
+        spec.n_layers * ((8 * len(spec.sublayers) - 4) * spec.d_model + spec.d_ff) for spec in stacks_of(model).values()
     )
     return PROCESS_BYTES + permanent + 4 * tokens * (layers + 3 * model.vocab_size)
 

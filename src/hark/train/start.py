@@ -14,7 +14,7 @@ from hark.data.dataset import Dataset
 from hark.data.store import SIDES
 from hark.errors import HarkError, UserError
 from hark.facts import LanguageTags
-from hark.model import Transformer
+from hark.model import Model, new_model
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import open_vocabularies
@@ -31,7 +31,7 @@ TAGS: Mapping[LanguageTags, str] = {
     "source": "the target's language tag before each source",
     "target": "language tags before sources and targets",
 }
-Build = Callable[[ModelConfig], Transformer]
+Build = Callable[[ModelConfig], Model]
 """Builds a model with initial weights. Experiments pass one that changes some of its modules (`hark.reproduce`)."""
 
 
@@ -117,7 +117,7 @@ def build_job(
     signals: Signals,
     observe: Callable[[Record | TranslationSample], None],
     scorers: Sequence[DevScorer] = (),
-    build: Build = Transformer,
+    build: Build = new_model,
 ) -> TrainingJob:
     """Build all parts of a run in their initial state."""
     torch.manual_seed(config.train.seed)
@@ -131,7 +131,7 @@ def build_job(
     return TrainingJob(config, run, processes, model, batches, dev, bundles, observe, signals, scorers)
 
 
-def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
+def start_from(model: Model, folder: Path, dataset: Dataset) -> None:
     """Load the weights of a bundle for fine-tuning. The dataset must be encoded as the bundle's text is."""
     bundle = Bundle.open(folder)
     again = f"prepare it again with train.from={folder}"

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from hark.model.backends import Backend, JoinedLinear, projections
+from hark.model.backends import Backend, JoinedLinear, Norm, projections
 from hark.model.kernels.linear import Product
 from hark.model.kernels.norm import AddDropout, AddNorm, NormWithInput, draw_seed
 from hark.model.torch_private import copy_all
@@ -26,13 +26,15 @@ class FusedBackend(Backend):
         joined = self.joined[linears]
         return Product.apply(x.to(joined.weight.dtype), joined.weight, joined.bias, relu, *joined.originals)
 
-    def norm(self, x: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+    def norm(self, x: Tensor, norm: Norm) -> tuple[Tensor, Tensor]:
+        assert isinstance(norm, nn.LayerNorm)
         return NormWithInput.apply(x, norm.weight, norm.bias, norm.eps)
 
     def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Tensor:
         return AddDropout.apply(x, s, draw_seed(s), rate(dropout))
 
-    def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
+    def add_norm(self, x: Tensor, s: Tensor, norm: Norm, dropout: nn.Dropout) -> Tensor:
+        assert isinstance(norm, nn.LayerNorm)
         return AddNorm.apply(x, s, norm.weight, norm.bias, draw_seed(s), rate(dropout), norm.eps)
 
 

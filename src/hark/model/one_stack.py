@@ -1,0 +1,76 @@
+"""Models of one stack: a decoder that continues text (GPT), or an encoder that fills gaps in it (BERT)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from hark.config import ModelConfig
+from hark.model.embedding import Embedding
+from hark.model.interface import Model, Stack, Streams, initialise
+from hark.model.layers import PredictionLayer, build_norm
+from hark.model.layout import Layout, padded_text
+from hark.model.patterns import Packed
+from hark.model.positions import build_positions
+from hark.model.spec import stacks_of
+
+
+class OneStack(Model):
+    """One stack that reads the text that it predicts.
+
+    A decoder sees the tokens before each one, the input being shifted by one position (Radford et al., 2018). An
+    encoder sees both sides, so some of its input is hidden (Devlin et al., 2019). Attributes have the names that they
+    have in the paper's model, where these are of the target.
+    """
+
+    predicts = "target"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        ((self.name, spec),) = stacks_of(config).items()
+        self.reads = {"target": self.name}
+        self.embedding = Embedding(config.vocab_size, config.d_model, config.scale_embedding)
+        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
+        self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
+        self.target_positions = build_positions(spec)
+        self.target_norm = build_norm(spec) if config.embedding_norm else None
+        self.dropout = nn.Dropout(config.dropout)
+        self.add_module(self.name, Stack(spec))
+        self.prediction = PredictionLayer(spec) if config.prediction_layer else None
+        initialise(self)
+
+    @property
+    def stack(self) -> Stack:
+        stack: Stack = self.get_submodule(self.name)  # type: ignore[assignment]
+        return stack
+
+    @property
+    def stacks(self) -> Mapping[str, Stack]:
+        return {self.name: self.stack}
+
+    def packed_layout(self, cu: Streams, positions: Streams, longest: int, fused: bool = False) -> Layout:
+        slots = len(positions["target"])
+        bias_HTS = self.target_positions.bias(longest)
+        pattern = Packed(cu["target"], cu["target"], longest, self.stack.spec.causal, bias_HTS)
+        return Layout(positions, {self.name: pattern.with_ranges(slots, slots) if fused else pattern})
+
+    def padded_layout(self, lengths: Streams) -> Layout:
+        positions_BT, pattern = padded_text(lengths["target"], self.stack.spec.causal)
+        bias_HTS = self.target_positions.bias(positions_BT.shape[1])
+        return Layout({"target": positions_BT}, {self.name: replace(pattern, bias_BHTS=bias_HTS)})
+
+    def states(self, tokens: Tensor, layout: Layout) -> Tensor:
+        """The output of the last layer."""
+        positions = layout.positions["target"]
+        rotation = self.target_positions.rotation(positions)
+        x = self.embed_target(tokens, positions)
+        return self.stack(x, layout.patterns[self.name], rotation=rotation, backend=self.backend)
+
+    def hidden(self, tokens: Streams, layout: Layout) -> Tensor:
+        states = self.states(tokens["target"], layout)
+        return states if self.prediction is None else self.prediction(states)
+
+    def forward(self, tokens: Tensor, layout: Layout) -> Tensor:
+        return self.logits(self.hidden({"target": tokens}, layout))
