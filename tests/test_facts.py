@@ -87,12 +87,12 @@ FULL = Facts(
 
 
 def test_facts_round_trip(tmp_path: Path) -> None:
-    for facts in (FULL, Facts(pairs=(("en", "de"),))):
+    for facts in (FULL, Facts(pairs=(("en", "de"),)), Facts(pairs=(), languages=("en",))):
         (tmp_path / "facts.json").write_text(dump_facts(facts))
         assert load_facts(tmp_path / "facts.json") == facts
     assert json.loads(dump_facts(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
-        "minor": 4,
+        "minor": 5,
         "pairs": [["en", "de"]],
         "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
     }

@@ -180,7 +180,7 @@ LANGUAGES = {
 
 def render(facts: Facts, model: ModelConfig) -> str:
     """Render the card."""
-    lines = [f"# {facts.title or default_title(facts.pairs)}", ""]
+    lines = [f"# {facts.title or default_title(facts)}", ""]
     lines += [facts.summary or default_summary(facts, model), ""]
     lines += entries(facts)
     sections: list[tuple[str, Iterable[str]]] = [
@@ -199,7 +199,10 @@ def render(facts: Facts, model: ModelConfig) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def default_title(pairs: Sequence[LanguagePair]) -> str:
+def default_title(facts: Facts) -> str:
+    pairs = facts.pairs
+    if not pairs:
+        return f"Text in {', '.join(LANGUAGES.get(code, code) for code in facts.languages)}"
     if len(pairs) == 1:
         return " to ".join(LANGUAGES.get(code, code) for code in pairs[0])
     return describe_pairs(pairs)
@@ -243,7 +246,7 @@ def describe_alignment(alignment: AlignmentFacts) -> str:
 def entries(facts: Facts) -> Iterator[str]:
     """The list of key facts at the top."""
     making = facts.making
-    yield f"- Languages: {describe_pairs(facts.pairs)}"
+    yield f"- Languages: {describe_pairs(facts.pairs) or ', '.join(facts.languages)}"
     trained = ", ".join(each.name for each in facts.text)
     start = ", ".join(each.name for each in making.parents if each.role == "start")
     if trained or start:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 from hark.errors import UserError
 
-FORMAT, MINOR = 1, 4
+FORMAT, MINOR = 1, 5
 """`FORMAT` grows with changes that an older hark would misread; it then rejects the file. `MINOR` grows with new keys
 that an older hark may ignore; it then reads the file without them, and refuses to write such facts, which would lose
 keys. In a file with our `MINOR` or an older one, an unknown key is an error."""
@@ -262,7 +262,7 @@ class Facts:
     """The metadata of a model."""
 
     pairs: tuple[LanguagePair, ...]
-    """Every direction that the model translates."""
+    """Every direction that the model translates; none, if it has one stack."""
     title: str = ""
     summary: str = ""
     """One or two sentences, shown by `hark models`."""
@@ -285,13 +285,15 @@ class Facts:
     shortlist: ShortlistFacts | None = None
     origin: OriginFacts | None = None
     parity: tuple[ParityProof, ...] = ()
+    languages: tuple[str, ...] = ()
+    """The languages of the text that a model of one stack was trained on."""
     minor: int = MINOR
     """The minor version of the file that was read."""
 
     def check(self) -> None:
-        if not self.pairs:
+        if not self.pairs and not self.languages:
             raise FactError("pairs", "is empty; name at least one pair of languages")
-        if not all(source and target for source, target in self.pairs):
+        if not all(code for pair in (*self.pairs, self.languages) for code in pair):
             raise FactError("pairs", "has an empty language code")
 
     def unsure_above(self, source: str, target: str) -> float | None:
