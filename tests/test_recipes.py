@@ -10,7 +10,7 @@ from hark import configfile
 from hark.config import Config
 from hark.data.corpus import corpus_files
 from hark.errors import UserError
-from hark.model import Transformer
+from hark.model import Transformer, new_model
 from hark.recipes import FOLDER as RECIPES
 from hark.recipes import find_recipe, names, split_arguments, summary
 
@@ -18,7 +18,7 @@ from hark.recipes import find_recipe, names, split_arguments, summary
 @pytest.mark.parametrize("name", names())
 def test_every_recipe_builds(name: str) -> None:
     with torch.device("meta"):  # shapes only: big would need a gigabyte
-        Transformer(configfile.load(RECIPES / f"{name}.toml").model)
+        new_model(configfile.load(RECIPES / f"{name}.toml").model)
 
 
 def test_base_spells_out_the_defaults() -> None:

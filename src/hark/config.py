@@ -23,6 +23,7 @@ Schedule = Literal["paper", "linear"]
 Updates = Literal["adam", "muon"]
 Best = Literal["dev", "last"]
 TreeTag = Literal["XX"]
+Documents = Literal["file", "paragraph", "line"]
 
 
 def is_language_code(text: str) -> bool:
@@ -126,8 +127,16 @@ class DataConfig(Section):
     test: tuple[CorpusConfig, ...] = setting((), "test sets, for the final scores; removed from the training text")
     clean: CleanConfig = field(default_factory=CleanConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
+    documents: Documents | None = setting(
+        None,
+        "text of one language instead of pairs, for models of one stack; a document is a whole file (file), a "
+        "paragraph between empty lines (paragraph) or a line (line). A corpus names one file as its source",
+    )
+    dev_share: float = setting(
+        0.0, "with documents and without a dev set: share of the text that is kept as one", fraction()
+    )
     tokenizer: str = setting("", "a tokenizer.model or, of an imported model, pieces.json; empty: learn one")
-    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(300, 16_777_216))
+    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(260, 16_777_216))
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
     bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())
     bpe_variants: int = setting(

@@ -15,7 +15,7 @@ from hark.data.packing import Capacity, balance, pack
 from hark.data.pool import Corpus
 from hark.data.store import Side, TokenStore
 from hark.data.strata import Draw, derive, draw, n_strata, pass_length, permute
-from hark.data.stream import Batch, Batches, PackedStream, Tokens
+from hark.data.stream import Batch, PackedStream, PairBatches, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds
 
 # Batches planned together; pairs move only within such a group. Larger groups fill better but make seeking slower.
@@ -69,7 +69,7 @@ class PackingPlan:
     n_skipped: int
 
 
-class PackedBatches(Batches[PackedStream[Tokens]]):
+class PackedBatches(PairBatches[PackedStream[Tokens]]):
     """Packed batches of several corpora, mixed by weight within each batch."""
 
     def __init__(
