@@ -182,6 +182,13 @@ class BatchConfig(Section):
     max_length: int = setting(
         250, "maximum length of a sentence in tokens; longer pairs are skipped", between(2, 16_777_216)
     )
+    masked: float = setting(
+        0.0,
+        "running text, for an encoder: share of the tokens that are hidden and predicted from both sides (BERT: 0.15); "
+        "0: each token is predicted from those before it",
+        fraction(),
+    )
+    whole_words: bool = setting(False, "with masked: hide all tokens of a word, or none")
     temperature: float = setting(
         1.0,
         "many-to-many: sample directions in proportion to their pairs to the power of 1 / temperature; above 1 favours "
@@ -396,4 +403,10 @@ class Config(Section):
             raise SettingError(
                 "model.max_positions",
                 f"{self.model.max_positions} is less than batches.max_length {self.batches.max_length}; raise it",
+            )
+        if self.model.shape != "encoder" and self.batches.masked:
+            raise SettingError("batches.masked", f"needs model.shape = encoder, not {self.model.shape}")
+        if self.model.shape == "encoder" and not self.batches.masked:
+            raise SettingError(
+                "batches.masked", "is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them"
             )

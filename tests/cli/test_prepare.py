@@ -224,7 +224,8 @@ def test_running_text(hark, tmp_path):
     assert "Traceback" not in again.stderr
 
 
-def test_pairs_and_text_exclude_each_other(hark, text):
+@pytest.mark.usefixtures("text")
+def test_pairs_and_text_exclude_each_other(hark):
     result = hark("--text", "train.en", "--train", "train.en", "train.de", "-o", "mixed")
     assert result.returncode == 2
     assert result.stderr == "hark: --text and --train exclude each other; prepare text and pairs apart\n"

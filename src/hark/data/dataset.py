@@ -13,6 +13,7 @@ from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
 from hark.data.batches import Batches, make_batches
 from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
+from hark.data.masking import Masking
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
@@ -145,7 +146,9 @@ class Dataset:
     def batches(self, corpora: Sequence[Corpus], config: BatchConfig) -> Batches[Any]:
         """Return the endless batch stream of some of its text."""
         if self.manifest.is_text:
-            return TextBatches(corpora, config, self.special)
+            vocabulary, pad = self.tokenizer("target"), self.special.pad
+            masking = Masking.of(vocabulary, config.masked, config.whole_words, pad) if config.masked else None
+            return TextBatches(corpora, config, self.special, masking)
         return make_batches(corpora, config, self.special, self.source_ids)
 
     def batches_of(self, shard: Shard, config: BatchConfig) -> Batches[Any]:

@@ -123,7 +123,7 @@ class PackedBatches(PairBatches[PackedStream[Tokens]]):
             inputs = self._shift(tokens, cu[: len(pairs)], n_tokens[side]) if side == "target" else tokens
             labels = tokens if side == "target" else None
             streams[side] = PackedStream(inputs, number_slots(cu, len(tokens)), cu, labels)
-        return Batch(index, pairs, streams, n_tokens, n_skipped)
+        return Batch(index, pairs, streams, n_tokens, n_skipped=n_skipped)
 
     def _shift(self, tokens: Tokens, starts: Tokens, count: int) -> Tokens:
         """Shift right: y1 .. yn EOS becomes BOS y1 .. yn."""

@@ -87,6 +87,7 @@ class Batch(Generic[S]):
     pairs: NDArray[np.int64]  # (n_pairs, 3): corpus, row in its store, pass over the corpus
     streams: Mapping[str, S]
     n_tokens: Mapping[str, int]  # of each stream, with start and EOS, without padding
+    n_hidden: int | None = None  # tokens that are predicted, if not all of the streams with labels
     n_skipped: int = 0  # pairs left out of this pass for lack of room; reported by the first batch of a group
 
     @property
@@ -100,8 +101,13 @@ class Batch(Generic[S]):
 
     @property
     def n_target_tokens(self) -> int:
-        """Predicted tokens, over which the loss is summed: those of streams with labels."""
+        """Tokens of streams with labels."""
         return sum(self.n_tokens[name] for name, stream in self.streams.items() if stream.labels is not None)
+
+    @property
+    def n_predicted(self) -> int:
+        """Tokens over which the loss is summed."""
+        return self.n_target_tokens if self.n_hidden is None else self.n_hidden
 
     @property
     def n_target_slots(self) -> int:

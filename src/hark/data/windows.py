@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import BatchConfig
+from hark.data.masking import Masking
 from hark.data.packed import number_slots
 from hark.data.pool import Corpus
 from hark.data.store import TokenStore
@@ -31,11 +32,19 @@ class RunningText:
     store: TokenStore
     length: int
     """Slots in a window."""
+    both_sides: bool = False
+    """Whether a model sees both sides of a token: then a document is the start token, its own, and EOS. Otherwise each
+    token is the label of the one before, so that a document has one slot less."""
+
+    @property
+    def more(self) -> int:
+        """Slots of a document beyond its tokens."""
+        return 2 if self.both_sides else 1
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """The first slot of each document, and the end."""
-        lengths = self.store.lengths("target").astype(np.int64) + 1
+        lengths = self.store.lengths("target").astype(np.int64) + self.more
         return np.concatenate([[0], np.cumsum(lengths)])
 
     @property
@@ -75,15 +84,22 @@ class RunningText:
         document = int(np.searchsorted(self.starts, begin, side="right")) - 1
         after = int(np.searchsorted(self.starts, end, side="right"))
         inside = self.starts[document + 1 : after] - begin  # where documents end, and perhaps others begin
+        cuts = inside[inside < end - begin]
+        fresh = begin == self.starts[document]
         labels = np.full(end - begin, special.end, np.int32)
         tokens = np.ones(end - begin, bool)
         tokens[inside - 1] = False
-        labels[tokens] = self.store.stretch(begin - document, int(tokens.sum()))
+        first = begin - document * self.more
+        if self.both_sides:
+            starts = np.concatenate([[0], cuts]) if fresh else cuts
+            tokens[starts], labels[starts] = False, special.start
+            first -= not fresh
+        labels[tokens] = self.store.stretch(first, int(tokens.sum()))
+        if self.both_sides:
+            return Window(labels, labels, np.concatenate([[0], cuts]))
         inputs = np.empty_like(labels)
         inputs[1:] = labels[:-1]
-        fresh = begin == self.starts[document]
-        inputs[0] = special.start if fresh else self.store.stretch(begin - document - 1, 1)[0]
-        cuts = inside[inside < end - begin]
+        inputs[0] = special.start if fresh else self.store.stretch(first - 1, 1)[0]
         inputs[cuts] = special.start
         return Window(inputs, labels, np.concatenate([[0], cuts]))
 
@@ -93,7 +109,7 @@ class Window:
     """Consecutive slots of a text."""
 
     inputs: Tokens
-    """The tokens before the labels; the start token where a document begins."""
+    """The tokens before the labels, and the start token where a document begins; with both sides, the labels."""
     labels: Tokens
     cuts: NDArray[np.int64]
     """The beginning, and the slots where further documents begin."""
@@ -102,11 +118,16 @@ class Window:
 class TextBatches(Batches[PackedStream[Tokens]]):
     """Windows of several corpora, in proportion to their weights."""
 
-    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
+    def __init__(
+        self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, masking: Masking | None = None
+    ) -> None:
         super().__init__(config, special)
+        self.masking = masking
         if config.kind != "packed":
             raise UserError("text is cut into windows of one length, without padding; leave out batches.kind")
-        self.texts = [RunningText(c.name, c.weight, c.variants[0], config.max_length) for c in corpora]
+        self.texts = [
+            RunningText(c.name, c.weight, c.variants[0], config.max_length, masking is not None) for c in corpora
+        ]
         if not any(text.slots for text in self.texts):
             raise UserError("no text to train on")
         self.per_batch = config.batch_tokens // config.max_length
@@ -135,7 +156,8 @@ class TextBatches(Batches[PackedStream[Tokens]]):
 
     @property
     def identity(self) -> object:
-        return [(text.weight, text.slots, zlib.crc32(text.starts.data)) for text in self.texts]
+        masking = self.masking and (self.masking.mask, self.masking.share, self.config.whole_words)
+        return masking, [(text.weight, text.slots, zlib.crc32(text.starts.data)) for text in self.texts]
 
     def __getitem__(self, index: int) -> Batch[PackedStream[Tokens]]:
         if index < 0:
@@ -173,5 +195,10 @@ class TextBatches(Batches[PackedStream[Tokens]]):
             at, done = at + size, done + len(window.cuts)
         dummies = np.arange(at, self.slots, self.config.max_length)
         cu[done : done + len(dummies)] = dummies
+        hidden = None
+        if self.masking is not None and index >= 0:
+            generator = np.random.default_rng([self.config.seed, index])
+            inputs[:at], labels[:at] = self.masking.hide(inputs[:at], generator)
+            hidden = int(np.count_nonzero(labels != self.special.pad))
         stream = PackedStream(inputs, number_slots(cu, self.slots), cu, labels)
-        return Batch(index, rows, {"target": stream}, {"target": at})
+        return Batch(index, rows, {"target": stream}, {"target": at}, hidden)

@@ -87,7 +87,7 @@ def evaluate_set(job: TrainingJob, batches: Batches[Any]) -> DevSums:
         batch = batches[index]
         with autocast(job.config, job.processes.device):
             sums += torch.stack(objective(to_tensors(batch, job.processes.device))).double()
-        tokens += batch.n_target_tokens
+        tokens += batch.n_predicted
         skipped += batch.n_skipped
     job.model.train()
     here = (part * value for value in (*sums.tolist(), tokens, skipped))
