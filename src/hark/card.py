@@ -226,8 +226,10 @@ def describe_pairs(pairs: Sequence[LanguagePair]) -> str:
 
 
 def describe_shape(model: ModelConfig) -> str:
+    encoder, decoder = str(model.n_encoder_layers), str(model.n_decoder_layers)
+    layers = {"encoder-decoder": f"{encoder} + {decoder}", "encoder": encoder, "decoder": decoder}[model.shape]
     return (
-        f"{model.n_encoder_layers} + {model.n_decoder_layers} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
+        f"{layers} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
         f"{model.n_heads} heads, vocabulary {model.vocab_size:,}"
     )
 
@@ -320,7 +322,9 @@ def describe_proof(proof: ParityProof) -> str:
     differ = f"; {proof.quantity or 'logits'} differ by at most"
     difference = f"{differ} {proof.largest_difference:.2g}{allowed}" if proof.largest_difference is not None else ""
     search = f" ({proof.search})" if proof.search else ""
-    same = f"{proof.equal:,} of {proof.sentences:,} translations are identical to those of"
+    # A model of one stack translates nothing, so that no search was compared.
+    compared = "translations" if proof.search else "texts have tokens that"
+    same = f"{proof.equal:,} of {proof.sentences:,} {compared} are identical to those of"
     return f"{what}{same} {proof.against}{search}{difference}."
 
 
