@@ -46,7 +46,9 @@ def write_roberta(folder: Path, head: bool = True, **changes: Any) -> Path:
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     tokenizer.train_from_iterator([*SENTENCES, *TARGETS] * 3, 400, 2, show_progress=False, special_tokens=special)
     tokenizer.save_model(str(folder))
-    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "RobertaTokenizer"}))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "RobertaTokenizer", "mask_token": MASK})
+    )
     torch.manual_seed(5)
     settings = {**SHAPE, **ROBERTA_IDS, "vocab_size": tokenizer.get_vocab_size(), **changes}
     model = (RobertaForMaskedLM if head else RobertaModel)(RobertaConfig(**settings)).eval()
@@ -55,6 +57,8 @@ def write_roberta(folder: Path, head: bool = True, **changes: Any) -> Path:
     return folder
 
 
+MASK = {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "normalized": False, "special": True}
+"""As in roberta-base: a space before it belongs to it."""
 ROBERTA_IDS = {"max_position_embeddings": 66, "type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0}
 
 

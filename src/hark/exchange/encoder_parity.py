@@ -3,7 +3,7 @@
 Logits are those of every position, whatever stands there: no text needs gaps to be compared.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,7 @@ import hark
 from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.exchange.hark_side import fitting_texts, text_side
-from hark.exchange.parity import BOUND, HELD, Ids, Lazy, Side, check_sentences, compare_texts, recorded
+from hark.exchange.parity import BOUND, HELD, Ids, Lazy, Side, compare_texts, recorded
 from hark.exchange.transformers_side import LazyModel
 from hark.facts import ParityProof
 from hark.text.opening import open_vocabularies
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def compare_encoders(
-    bundle: Bundle, theirs: Side, check_file: Path | None, *, what: str, held: int = HELD, bound: float = BOUND
+    bundle: Bundle, theirs: Side, sentences: Sequence[str], *, what: str, held: int = HELD, bound: float = BOUND
 ) -> ParityProof:
     """Compare a bundle with the model that it was made from, or that was made from it."""
     ours, config = hark_encoder(bundle), bundle.config.model
-    texts = fitting_texts(ours, check_sentences(bundle.facts.languages[0], check_file), config)
+    texts = fitting_texts(ours, sentences, config)
     proof = compare_texts(ours, theirs, texts, bound=bound, what=what, held=held)
     return proof if config.prediction_layer else replace(proof, quantity="hidden states")
 

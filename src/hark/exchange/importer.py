@@ -140,7 +140,8 @@ def prove(
     if foreign.config.shape == "encoder":
         from hark.exchange.encoder_parity import compare_encoders
 
-        return compare_encoders(bundle, theirs, request.check_file, what=what, held=held)
+        sentences = check_sentences(foreign.first_language, request.check_file)
+        return compare_encoders(bundle, theirs, sentences, what=what, held=held)
     from hark.exchange.hark_side import MAX_COMPARED_TOKENS, fitting_texts, hark_side
 
     ours = hark_side(bundle, max_target=MAX_COMPARED_TOKENS)
