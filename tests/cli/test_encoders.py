@@ -100,6 +100,13 @@ def test_without_an_encoder(run: Hark, monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "hark models get all-MiniLM-L6-v2" in refused(run("embed", "x"))
 
 
+def test_the_server_offers_what_translates(models: Path) -> None:
+    from hark.serve.settings import ServeSettings
+    from hark.serve.shelf import Shelf
+
+    assert [model.name for model in Shelf.of(ServeSettings(models=models)).offered] == ["en-de"]
+
+
 def test_models_are_listed_with_their_languages(run: Hark) -> None:
     (line,) = [line for line in run("models").stdout.splitlines() if line.startswith("headless")]
     assert line.split()[1] == "en"

@@ -131,8 +131,11 @@ def test_tokenizer_json_says_the_same_as_vocab_txt(tmp_path: Path) -> None:
 
 
 def test_xlm_roberta(tmp_path: Path) -> None:
-    bundle = imported(write_xlm_roberta(tmp_path / "theirs"), tmp_path / "ours", check=False)
+    bundle = imported(write_xlm_roberta(tmp_path / "theirs"), tmp_path / "ours")
     words = open_vocabularies(bundle)[1]
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "theirs")
+    for text in (*SENTENCES, *TARGETS):
+        assert words.enclose(words.encode_one(text)) == theirs(text).input_ids
     assert words.decode_one(words.encode_one(SENTENCES[0])) == SENTENCES[0]
     assert words.pieces([words.mask or 0]) == ["<mask>"]
 
