@@ -172,6 +172,15 @@ def test_no_model_for_a_pair(source: str | None, target: str | None, message: st
 
 
 @pytest.mark.usefixtures("home")
+def test_a_model_of_one_stack_is_not_chosen_to_translate() -> None:
+    encoder = InstalledModel(Path("encoder"), text_languages=("en", "de"))
+    assert encoder.languages == "en, de"
+    with pytest.raises(UserError, match="no models installed"):
+        choose(None, None, [encoder])
+    translator = InstalledModel(Path("en-de"), (("en", "de"),))
+    assert choose("en", None, [encoder, translator]) == [translator]
+
+
 def test_no_models_at_all() -> None:
     with pytest.raises(UserError, match="no models installed; hark models add FOLDER"):
         choose("en", "de", [])

@@ -46,7 +46,7 @@ def test_matrices_are_quantised_in_blocks() -> None:
         assert scale == pytest.approx(127 / np.abs(matrix).max(axis=1))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.int64])
 def test_weights_are_read_as_torch_reads_them(dtype: torch.dtype, tmp_path: Path) -> None:
     tensors = {"a": torch.randn(3, 5).to(dtype), "b.c": torch.randn(7).to(dtype), "d": torch.randn(()).to(dtype)}
     safetensors.torch.save_file(tensors, tmp_path / "weights", metadata={"format": "pt"})

@@ -136,7 +136,7 @@ class DataConfig(Section):
         0.0, "with documents and without a dev set: share of the text that is kept as one", fraction()
     )
     tokenizer: str = setting("", "a tokenizer.model or, of an imported model, pieces.json; empty: learn one")
-    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(260, 16_777_216))
+    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(261, 16_777_216))
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
     bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())
     bpe_variants: int = setting(

@@ -248,7 +248,7 @@ class ParityProof:
     search: str = ""
     what: str = ""
     """The import or export that was checked, such as `export to onnx, int8`."""
-    quantity: Literal["logits", "log-probabilities"] | None = None
+    quantity: Literal["logits", "log-probabilities", "hidden states"] | None = None
     bound: float | None = None
     """The largest difference that was allowed."""
     skipped: bool = False

@@ -34,6 +34,7 @@ class InstalledModel:
 
     folder: Path
     pairs: tuple[LanguagePair, ...] = ()
+    """None, if the model has one stack."""
     summary: str = ""
     """A one-sentence description."""
     licence: str = ""
@@ -41,6 +42,8 @@ class InstalledModel:
     """Why the model is unusable, if it is."""
     narrowed: bool = False
     """Whether `pairs` are only some of the model's pairs: those that `choose` found."""
+    text_languages: tuple[str, ...] = ()
+    """Those of a model of one stack."""
 
     @property
     def name(self) -> str:
@@ -53,8 +56,8 @@ class InstalledModel:
 
     @property
     def languages(self) -> str:
-        """A readable list of the language pairs."""
-        return describe_pairs(self.pairs)
+        """A readable list of the language pairs, or of the languages of a model of one stack."""
+        return describe_pairs(self.pairs) or ", ".join(self.text_languages)
 
     @property
     def formal_targets(self) -> tuple[str, ...]:
@@ -135,7 +138,7 @@ def describe_model(folder: Path) -> InstalledModel:
         facts = read_facts(folder)
     except UserError as error:
         return InstalledModel(folder, problem=str(error))
-    return InstalledModel(folder, facts.pairs, facts.summary, facts.licence)
+    return InstalledModel(folder, facts.pairs, facts.summary, facts.licence, text_languages=facts.languages)
 
 
 def add_model(folder: Path, force: bool = False) -> Path:
@@ -224,7 +227,7 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
 
     Prefers models with exactly these codes to models of the same base languages. Raises an error if there are neither.
     """
-    usable = [each for each in models if not each.problem]
+    usable = [each for each in models if each.pairs and not each.problem]
     fitting = [(each, [pair for pair in each.pairs if fits(source, target, pair)]) for each in usable]
     exact = [
         (each, [pair for pair in pairs if source in (None, pair[0]) and target in (None, pair[1])])

@@ -98,7 +98,7 @@ def test_a_recipe_with_options_on_top(hark, text):
         ),
         (
             ("--vocab", "7", "-o", "d"),
-            "hark: command line: vocab_size: 7 is not allowed; must be a whole number, from 260 to 16777216",
+            "hark: command line: vocab_size: 7 is not allowed; must be a whole number, from 261 to 16777216",
         ),
         (("gone.toml", "-o", "d"), "hark: gone.toml: no such file"),
         (("data.vocabulary=3", "-o", "d"), None),

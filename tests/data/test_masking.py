@@ -13,14 +13,14 @@ from hark.data.windows import TextBatches
 from tests.data.test_windows import SPECIAL, numbered, stored
 
 MASK, SIZE = 4, 200
-special_V = np.zeros(SIZE, bool)
-special_V[: MASK + 1] = True
-begins_V = np.arange(SIZE) % 3 == 0
+IS_SPECIAL = np.zeros(SIZE, bool)
+IS_SPECIAL[: MASK + 1] = True
+BEGINS = np.arange(SIZE) % 3 == 0
 TOKENS = np.random.default_rng(1).integers(10, SIZE, 4000).astype(np.int32)
 
 
 def hidden(share: float = 0.15, whole: bool = False, seed: int = 1) -> tuple[np.ndarray, np.ndarray, Masking]:
-    masking = Masking(MASK, share, SPECIAL.pad, special_V, begins_V if whole else None)
+    masking = Masking(MASK, share, SPECIAL.pad, IS_SPECIAL, BEGINS if whole else None)
     return *masking.hide(TOKENS, np.random.default_rng(seed)), masking
 
 
@@ -33,7 +33,7 @@ def test_labels_are_the_hidden_tokens_in_their_shares() -> None:
     masked, same = inputs[chosen] == MASK, inputs[chosen] == TOKENS[chosen]
     assert masked.mean() == pytest.approx(0.8, abs=0.05)
     assert same.mean() == pytest.approx(0.1, abs=0.04)
-    assert not special_V[inputs[chosen][~masked]].any()
+    assert not IS_SPECIAL[inputs[chosen][~masked]].any()
 
 
 def test_every_token_is_hidden_now_and_then() -> None:
@@ -48,7 +48,7 @@ def test_every_token_is_hidden_now_and_then() -> None:
 def test_special_tokens_are_never_hidden() -> None:
     tokens = TOKENS.copy()
     tokens[::2] = SPECIAL.end
-    masking = Masking(MASK, 0.9, SPECIAL.pad, special_V)
+    masking = Masking(MASK, 0.9, SPECIAL.pad, IS_SPECIAL)
     _, labels = masking.hide(tokens, np.random.default_rng(0))
     assert (labels[::2] == SPECIAL.pad).all()
     only = np.full(5, SPECIAL.start, np.int32)
@@ -59,7 +59,7 @@ def test_whole_words_are_hidden_whole() -> None:
     _, labels, _ = hidden(whole=True)
     chosen = labels != SPECIAL.pad
     assert chosen.mean() == pytest.approx(0.15, abs=0.02)
-    begins = begins_V[TOKENS]
+    begins = BEGINS[TOKENS]
     begins[0] = True
     for word in np.split(chosen, np.flatnonzero(begins)[1:]):
         assert word.all() or not word.any()
@@ -68,7 +68,7 @@ def test_whole_words_are_hidden_whole() -> None:
 def test_batches_hide_other_tokens_each_time_and_frame_documents(tmp_path: Path) -> None:
     documents = numbered([20, 5, 31])
     store = stored(tmp_path / "store", documents)
-    masking = Masking(MASK, 0.2, SPECIAL.pad, np.pad(special_V, (0, 800)))
+    masking = Masking(MASK, 0.2, SPECIAL.pad, np.pad(IS_SPECIAL, (0, 800)))
     config = BatchConfig(batch_tokens=32, max_length=16, masked=0.2)
     batches = TextBatches([Corpus("text", 1.0, [store])], config, SPECIAL, masking)
     whole = [token for document in documents for token in (SPECIAL.start, *document, SPECIAL.end)]

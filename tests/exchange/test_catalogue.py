@@ -16,6 +16,7 @@ from hark.errors import UserError
 from hark.exchange import catalogue
 from hark.exchange.catalogue import find, read_catalogue, search
 from tests.cli.running import make_runner
+from tests.exchange.encoder_models import write_bert
 from tests.exchange.hub_server import REVISION, HubServer, serve_model
 from tests.exchange.marian_models import write_marian
 
@@ -40,6 +41,15 @@ def test_search_by_language_pair_or_name() -> None:
     assert [each.address for each in search("en-fr")] == ["Helsinki-NLP/opus-mt-en-fr"]
     assert {each.name for each in search("romance")} == {"opus-mt-en-ROMANCE", "opus-mt-ROMANCE-en"}
     assert search("tlh") == []
+
+
+def test_encoders_have_one_language_and_owners_of_their_own() -> None:
+    assert find("bert-base-uncased") == find("google-bert/bert-base-uncased")
+    minilm = find("sentence-transformers/all-MiniLM-L6-v2")
+    assert (minilm.address, minilm.pairs, minilm.languages) == ("sentence-transformers/all-MiniLM-L6-v2", (), "en")
+    assert [each.name for each in search("roberta")] == ["roberta-base", "distilroberta-base"]
+    assert minilm in search("en")
+    assert not {each.name for each in catalogue.ENCODERS} & {each.name for each in read_catalogue()}
 
 
 def test_a_name_may_be_short_and_a_typo_is_explained() -> None:
@@ -239,3 +249,12 @@ def test_an_unknown_name(hub: HubServer, hark_import: Run) -> None:
     run = hark_import()
     assert run.returncode == 2
     assert "the Hugging Face hub has no such model" in run.stderr
+
+
+def test_an_encoder_is_downloaded_with_its_vocabulary(hub: HubServer, hark_import: Run, tmp_path: Path) -> None:
+    folder = write_bert(tmp_path / "bert")
+    assert (folder / "vocab.txt").is_file()
+    hub.files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    run = hark_import()
+    assert run.returncode == 0, run.stderr
+    assert Bundle.open("bundle").facts.languages == ("en",)

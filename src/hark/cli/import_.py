@@ -32,6 +32,9 @@ def import_(
     target_languages: Annotated[
         str, typer.Option("-t", "--target", metavar="LANGS", help="Target languages; by default all of the model.")
     ] = "",
+    language: Annotated[
+        str, typer.Option("--language", metavar="LANGS", help="Languages of a model of one stack, e.g. en or en,de.")
+    ] = "",
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE", help="Also compare the translations of these sentences.")
     ] = None,
@@ -42,9 +45,9 @@ def import_(
 ) -> None:
     """Make a model of hark from another program's model.
 
-    Reads Marian, Pegasus, BART, M2M100, NLLB and mBART-50 in Hugging Face's form, Marian's own files, CTranslate2
-    folders and Argos packages, and executes nothing in them. The result is compared with the original in its own
-    library, if that is installed. With HARK_OFFLINE=1, nothing is downloaded.
+    Reads Marian, Pegasus, BART, M2M100, NLLB, mBART-50, BERT and RoBERTa in Hugging Face's form, Marian's own files,
+    CTranslate2 folders and Argos packages, and executes nothing in them. The result is compared with the original in
+    its own library, if that is installed. With HARK_OFFLINE=1, nothing is downloaded.
     """
     from hark.card import describe_proof
     from hark.errors import UserError
@@ -52,6 +55,6 @@ def import_(
 
     if no_check and check is not None:
         raise UserError("--check and --no-check exclude each other; choose one")
-    request = ImportRequest(source, kind, source_languages, target_languages, not no_check, check)
+    request = ImportRequest(source, kind, source_languages, target_languages, not no_check, check, language)
     proof = import_model(request, output, force, lambda line: typer.echo(line, err=True))
     typer.echo(f"{output}: {describe_proof(proof)}")

@@ -31,8 +31,8 @@ class Masking:
         if vocabulary.mask is None:
             raise UserError(f"{vocabulary.name}: has no token that hides others; prepare the text with hark prepare")
         ids = range(vocabulary.vocab_size)
-        special_V = np.fromiter(map(vocabulary.is_special, ids), bool, len(ids))
-        begins_V = np.fromiter(map(vocabulary.begins_word, ids), bool, len(ids)) if whole_words else None
+        special_V = np.array([vocabulary.is_special(token) for token in ids])
+        begins_V = np.array([vocabulary.begins_word(token) for token in ids]) if whole_words else None
         return cls(vocabulary.mask, share, pad, special_V, begins_V)
 
     def hide(self, tokens: Tokens, generator: np.random.Generator) -> tuple[Tokens, Tokens]:

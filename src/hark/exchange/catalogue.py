@@ -1,4 +1,4 @@
-"""A catalogue of public models that `hark models get` can fetch: names of OPUS-MT models, shipped as data.
+"""A catalogue of public models that `hark models get` can fetch: names of OPUS-MT models, shipped as data; encoders.
 
 Searching needs no network. Sizes are approximate. Where the licence is not known, it is one of two, and the page of the
 model says which.
@@ -30,19 +30,40 @@ class CatalogueEntry:
     """Without its owner, such as `opus-mt-en-fr`."""
     source: str
     target: str
+    """Empty for a model of one stack, whose only language is `source`."""
     licence: str = LICENCE
     megabytes: int = MEGABYTES
+    owner: str = OWNER
 
     @property
     def address(self) -> str:
         """The name on the Hugging Face hub."""
-        return f"{OWNER}/{self.name}"
+        return f"{self.owner}/{self.name}"
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        return ((self.source, self.target),) if self.target else ()
+
+    @property
+    def languages(self) -> str:
+        return f"{self.source} to {self.target}" if self.target else self.source
 
     def matches(self, text: str) -> bool:
         """Whether it translates from or to a language, has this pair (`en-fr`), or has the text in its name."""
         text = text.strip().lower()
-        codes = self.source.lower(), self.target.lower()
+        codes = [code.lower() for code in (self.source, self.target) if code]
         return text in codes or text == "-".join(codes) or (len(text) > 3 and text in self.address.lower())
+
+
+APACHE, MIT = "Apache-2.0", "MIT"
+ENCODERS = (
+    CatalogueEntry("bert-base-uncased", "en", "", APACHE, 440, "google-bert"),
+    CatalogueEntry("bert-base-cased", "en", "", APACHE, 436, "google-bert"),
+    CatalogueEntry("roberta-base", "en", "", MIT, 499, "FacebookAI"),
+    CatalogueEntry("distilroberta-base", "en", "", APACHE, 331, "distilbert"),
+    CatalogueEntry("all-MiniLM-L6-v2", "en", "", APACHE, 91, "sentence-transformers"),
+)
+"""Models that fill gaps; the last embeds sentences."""
 
 
 @cache
@@ -82,14 +103,14 @@ def advise(source: str | None, target: str | None) -> str:
 
 def search(text: str) -> list[CatalogueEntry]:
     """The models that match a language, a pair or a part of a name."""
-    return [entry for entry in read_catalogue() if entry.matches(text)]
+    return [entry for entry in (*read_catalogue(), *ENCODERS) if entry.matches(text)]
 
 
 def find(name: str) -> CatalogueEntry:
     """The entry of a name: with or without its owner, or a language pair."""
     short = name.removeprefix(f"{OWNER}/")
-    for entry in read_catalogue():
-        if short in (entry.name, f"{entry.source}-{entry.target}"):
+    for entry in (*read_catalogue(), *ENCODERS):
+        if short in (entry.name, entry.address, *map("-".join, entry.pairs)):
             return entry
     hint = suggest(short if short.startswith(PREFIX) else PREFIX + short, [entry.name for entry in read_catalogue()])
     remedy = hint if "did you mean" in hint else "; find names with hark models --search LANG"  # not hundreds of names

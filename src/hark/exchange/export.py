@@ -55,7 +55,8 @@ def export_bundle(
     exporter = open_exporter(bundle, kind, precision)
     exporter.refuse()
     refuse_not_finite(exporter.weights, bundle.folder)
-    sentences = check_sentences(bundle.facts.pairs[0][0], check_file) if check else []
+    first_language = bundle.facts.pairs[0][0] if bundle.facts.pairs else bundle.facts.languages[0]
+    sentences = check_sentences(first_language, check_file) if check else []
     try:
         with new_folder(folder, is_export, force) as partial:
             exporter.write(partial)
@@ -80,6 +81,11 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
     what = f"export to {exporter.kind}, {exporter.storage}"
     if not sentences:
         return skipped(exporter.runtime, what)
+    if exporter.bundle.config.model.shape == "encoder":
+        from hark.exchange.encoder_parity import compare_encoders
+
+        side = exporter.open_side(folder)
+        return compare_encoders(exporter.bundle, side, sentences, what=what, bound=exporter.bound)
     ours = exporter.hark_side()
     texts = fitting_texts(ours, sentences, exporter.bundle.config.model)
     theirs, held = exporter.open_side(folder), enough_logits(exporter.bundle.weights.stat().st_size)
@@ -89,6 +95,9 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
 def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision | None) -> Exporter:
     """The exporter of a kind; without a precision, with the default of the kind."""
     made: type[Exporter]
+    shape = bundle.config.model.shape
+    if shape == "decoder" or (shape == "encoder" and kind != "huggingface"):
+        raise UserError(f"{bundle.folder}: has one stack, {shape}, which exports to {kind} do not support")
     match kind:
         case "ctranslate2":
             from hark.exchange.export_ctranslate2 import CTranslate2Exporter
@@ -99,10 +108,12 @@ def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision |
 
             made = ArgosExporter
         case "huggingface":
+            from hark.exchange.export_encoder import EncoderExporter
             from hark.exchange.export_huggingface import MarianExporter
             from hark.exchange.export_multilingual import MultilingualExporter
 
             made = MultilingualExporter if bundle.facts.vocabulary.language_tags == "target" else MarianExporter
+            made = EncoderExporter if shape == "encoder" else made
         case "onnx":
             require("onnx", "onnx", "hark export --to onnx")
             from hark.exchange.export_onnx import OnnxExporter

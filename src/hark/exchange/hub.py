@@ -19,7 +19,7 @@ from hark.exchange.files import BIN, BIN_SHARDS, SAFE, SHARDS
 Say = Callable[[str], None]
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-SMALL = ("*.json", "merges.txt", "*.spm", "*.model", "*.yml", "README.md", "*vocabulary.txt", "LICENSE*")
+SMALL = ("*.json", "merges.txt", "vocab.txt", "*.spm", "*.model", "*.yml", "README.md", "*vocabulary.txt", "LICENSE*")
 WEIGHTS = {
     SAFE: SAFE,
     SHARDS: "model-*.safetensors",

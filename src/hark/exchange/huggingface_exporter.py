@@ -57,14 +57,17 @@ class HuggingFaceExporter(Exporter):
                 raise UserError(f"{self.bundle.folder}: {reason}, {way_out}")
 
     def write(self, folder: Path) -> None:
-        files = {"config.json": self.settings(), "generation_config.json": self.generation(), **self.tokenizer_files()}
-        for name, content in files.items():
+        for name, content in self.files().items():
             if not isinstance(content, bytes):
                 content = (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
             (folder / name).write_bytes(content)
         stored = np.float16 if self.precision == "float16" else np.float32
         weights = {name: np.ascontiguousarray(array, stored) for name, array in self.tensors()}
         write_weights(folder / "model.safetensors", weights, {"format": "pt"})
+
+    def files(self) -> dict[str, bytes | dict[str, Any]]:
+        """The files beside the weights by name: content, or what to write as JSON."""
+        return {"config.json": self.settings(), "generation_config.json": self.generation(), **self.tokenizer_files()}
 
     def settings(self) -> dict[str, Any]:
         """The file config.json."""

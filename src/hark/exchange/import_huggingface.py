@@ -58,7 +58,7 @@ def read_huggingface(folder: Path, languages: Languages, source: str) -> Foreign
             return read_pegasus(folder, languages, source)
         case "m2m_100" | "mbart":
             return read_multilingual(folder, kind, languages, source)
-    known = "marian, pegasus, bart, m2m_100 and mbart"
+    known = "marian, pegasus, bart, m2m_100, mbart, bert and roberta"
     raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has {known}")
 
 

@@ -30,6 +30,12 @@ class ImportRequest:
     target_languages: str = ""
     check: bool = True
     check_file: Path | None = None
+    language: str = ""
+    """Of a model of one stack: codes separated by commas; empty: those in the model's files, or English."""
+
+    @property
+    def text_languages(self) -> tuple[str, ...]:
+        return languages_of(self.language, "--language")
 
     @property
     def languages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -85,8 +91,11 @@ def read_foreign(path: Path, kind: ImportKind, request: ImportRequest) -> Foreig
 def _read(path: Path, kind: ImportKind, request: ImportRequest) -> ForeignModel:
     match kind:
         case "huggingface":
+            from hark.exchange.import_encoder import is_encoder, read_encoder
             from hark.exchange.import_huggingface import read_huggingface
 
+            if is_encoder(path):
+                return read_encoder(path, request.text_languages, request.source)
             return read_huggingface(path, request.languages, request.source)
         case "marian":
             from hark.exchange.import_marian import read_marian_folder
@@ -128,6 +137,11 @@ def prove(
             f"{path}: {name} cannot load it, so that nothing can be compared: {problem}; see --no-check"
         ) from None
     say(f"comparing with {theirs.name}")
+    if foreign.config.shape == "encoder":
+        from hark.exchange.encoder_parity import compare_encoders
+
+        sentences = check_sentences(foreign.first_language, request.check_file)
+        return compare_encoders(bundle, theirs, sentences, what=what, held=held)
     from hark.exchange.hark_side import MAX_COMPARED_TOKENS, fitting_texts, hark_side
 
     ours = hark_side(bundle, max_target=MAX_COMPARED_TOKENS)
@@ -148,6 +162,10 @@ def unavailable(kind: ImportKind) -> str:
 
 
 def open_side(foreign: ForeignModel, path: Path, kind: ImportKind) -> Side:
+    if foreign.config.shape == "encoder":
+        from hark.exchange.encoder_parity import transformers_encoder
+
+        return transformers_encoder(path, foreign.config)
     if kind == "huggingface":
         from hark.exchange.transformers_side import transformers_side
 

@@ -94,16 +94,16 @@ def run_layers(model: Any, source: Ids, target: Ids) -> dict[str, Array]:
 class LazyModel(Lazy[Any]):
     """Tokenizer and model in a folder, without network and without running code in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: str = "AutoModelForSeq2SeqLM") -> None:
         import torch
         import transformers
 
         local: Any = {"local_files_only": True, "trust_remote_code": False}
-        kind: Any = transformers.AutoModelForSeq2SeqLM
+        loader: Any = getattr(transformers, kind)
 
         def load() -> Any:
             with silence():
-                return kind.from_pretrained(folder, dtype=torch.float32, **local).eval()
+                return loader.from_pretrained(folder, dtype=torch.float32, **local).eval()
 
         super().__init__(load)
         with silence():

@@ -68,7 +68,7 @@ class Shelf:
     def of(cls, settings: ServeSettings) -> "Shelf":
         """The models of a folder, or the installed ones."""
         folders = None if settings.models is None else [settings.models]
-        found = models.list_models(folders)
+        found = [model for model in models.list_models(folders) if model.pairs or model.problem]  # those that translate
         shelf = cls(found, settings.memory, lambda model, preparer: open_model(model, preparer, settings.threads))
         if not shelf.offered:
             where = settings.models or models.user_folder()

@@ -11,7 +11,8 @@ from hark.text.byte_pairs import BYTE_CHARACTERS, HEADER, BytePairs, split_words
 from hark.text.piece_vocabulary import PieceTable, PieceVocabulary
 from hark.text.vocabulary import SpecialIds
 
-SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+MASK = "<mask>"
+SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>", MASK)
 SPECIAL = SpecialIds(pad=0, unknown=1, start=2, end=3)
 SMALLEST = len(SPECIAL_PIECES) + len(BYTE_CHARACTERS)
 """The size of a vocabulary without merges: every byte is a token."""
@@ -26,7 +27,9 @@ def learn_byte_pairs(texts: Iterable[str], vocab_size: int) -> PieceVocabulary:
     merges = list(islice(learn_merges(texts, count), count)) if count > 0 else []
     pieces = (*SPECIAL_PIECES, *BYTE_CHARACTERS.values(), *map("".join, merges))
     model = b"\n".join([HEADER, *(" ".join(pair).encode() for pair in merges)]) + b"\n"
-    return PieceVocabulary(model, pieces, PieceTable(SPECIAL, pieces), "learnt vocabulary")
+    return PieceVocabulary(
+        model, pieces, PieceTable(SPECIAL, pieces, mask=SPECIAL_PIECES.index(MASK)), "learnt vocabulary"
+    )
 
 
 def learn_merges(texts: Iterable[str], count: int) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The vocabulary of an imported model: sentencepiece splits text into pieces, and a list assigns their ids.
 
-BART has merges of bytes instead of a sentencepiece model (`hark.text.byte_pairs`).
+BART and RoBERTa have merges of bytes instead of a sentencepiece model (`hark.text.byte_pairs`), BERT has WordPiece
+(`hark.text.word_pieces`).
 
 Marian, M2M100, NLLB, mBART-50 and CTranslate2 number pieces in an order of their own, not in that of the sentencepiece
 model. Their text is passed to sentencepiece unchanged: its model has its own normalisation. Without byte fallback, text
@@ -21,9 +22,11 @@ import sentencepiece
 from hark.errors import UserError
 from hark.text.byte_pairs import BytePairs, is_byte_pairs
 from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
+from hark.text.word_pieces import WordPieceRules, WordPieces, is_word_pieces
 
 PIECES = "pieces.json"
 SOURCE_MODEL, TARGET_MODEL, MERGES = "source.spm", "target.spm", "merges.txt"
+WORD_PIECES = "wordpiece.json"
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -41,9 +44,12 @@ class PieceTable:
     """Further pieces that represent no text."""
     source_end: bool = True
     """Whether EOS follows the source. OpenNMT's models are trained without it."""
+    mask: int | None = None
+    """The id that hides a token of the text."""
 
     def dump(self) -> bytes:
-        return (json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+        tree = {name: value for name, value in asdict(self).items() if name != "mask" or value is not None}
+        return (json.dumps(tree, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
     @classmethod
     def load(cls, path: Path) -> "PieceTable":
@@ -52,7 +58,8 @@ class PieceTable:
             source = None if tree["source"] is None else tuple(map(str, tree["source"]))
             special = SpecialIds(**{name: int(value) for name, value in tree["special"].items()})
             target, tags = tuple(map(str, tree["target"])), dict(tree["tags"])
-            table = cls(special, target, source, tags, tuple(tree["silent"]), bool(tree["source_end"]))
+            mask = None if tree.get("mask") is None else int(tree["mask"])
+            table = cls(special, target, source, tags, tuple(tree["silent"]), bool(tree["source_end"]), mask)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -61,7 +68,8 @@ class PieceTable:
         return table
 
     def check(self, where: object) -> None:
-        for name, token in asdict(self.special).items():
+        own = {} if self.mask is None else {"mask": self.mask}
+        for name, token in (asdict(self.special) | own).items():
             if not 0 <= token < len(self.target):
                 raise UserError(f"{where}: the id {token} of {name} is not in the vocabulary of {len(self.target)}")
         for language, piece in self.tags.items():
@@ -80,13 +88,13 @@ class PieceVocabulary(Vocabulary):
         name: str = "vocabulary",
         scheme: TagScheme = UNTAGGED,
     ) -> None:
-        """`model`: the bytes of a sentencepiece model or of a list of merges; `pieces`: those of this side; errors
-        call it `name`."""
+        """`model`: the bytes of a sentencepiece model, of a list of merges, or of the rules of WordPiece; `pieces`:
+        those of this side; errors call it `name`."""
         self.model, self.table, self.name, self.scheme = model, table, name, scheme
         self.languages = tuple(table.tags)
         self._pieces = tuple(pieces)
         self.vocab_size = len(self._pieces)
-        self._processor = _open_model(model, name)
+        self._processor = _open_model(model, name, self._pieces)
         # If several ids have the same piece, the first is used, as in a list that is searched from its beginning.
         self._ids = {piece: token for token, piece in reversed(list(enumerate(self._pieces)))}
         self.special = table.special if self._pieces == table.target else self._own_special()
@@ -109,6 +117,10 @@ class PieceVocabulary(Vocabulary):
         """Whether the model is a list of merges."""
         return is_byte_pairs(self.model)
 
+    @property
+    def mask(self) -> int | None:
+        return self.table.mask
+
     @cached_property
     def sha256(self) -> str:  # type: ignore[override]
         return hashlib.sha256(self.model + b"\0".join(piece.encode() for piece in self._pieces)).hexdigest()
@@ -118,7 +130,8 @@ class PieceVocabulary(Vocabulary):
         special = self.special
         named = {*self.table.silent, *self.table.tags.values()}
         tokens = {token for token, piece in enumerate(self._pieces) if piece in named or not piece}
-        return frozenset({special.pad, special.unknown, special.start, special.end, *tokens})
+        mask = () if self.mask is None else (self.mask,)
+        return frozenset({special.pad, special.unknown, special.start, special.end, *mask, *tokens})
 
     def tag(self, language: str) -> int:
         piece = self.table.tags.get(language)
@@ -165,9 +178,11 @@ class PieceVocabulary(Vocabulary):
         return frozenset(text for piece in pieces if len(text := piece.removeprefix(SPACE)) == 1)
 
 
-def _open_model(model: bytes, name: str) -> Any:
+def _open_model(model: bytes, name: str, pieces: Sequence[str]) -> Any:
     if is_byte_pairs(model):
         return BytePairs(model, name)
+    if is_word_pieces(model):
+        return WordPieces(WordPieceRules.load(model, name), pieces)
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=model)
     except RuntimeError:
@@ -177,7 +192,8 @@ def _open_model(model: bytes, name: str) -> Any:
 def open_pieces(folder: Path, scheme: TagScheme) -> tuple[PieceVocabulary, PieceVocabulary]:
     """Return the source and target vocabularies in a folder; the same object if shared."""
     table = PieceTable.load(folder / PIECES)
-    target_model = folder / (MERGES if (folder / MERGES).is_file() else TARGET_MODEL)
+    kinds = (name for name in (MERGES, WORD_PIECES) if (folder / name).is_file())
+    target_model = folder / next(kinds, TARGET_MODEL)
     source_model = folder / SOURCE_MODEL if (folder / SOURCE_MODEL).is_file() else target_model
     try:
         target_bytes, source_bytes = target_model.read_bytes(), source_model.read_bytes()
@@ -193,4 +209,5 @@ def open_pieces(folder: Path, scheme: TagScheme) -> tuple[PieceVocabulary, Piece
 def piece_files(table: PieceTable, source_model: bytes, target_model: bytes) -> dict[str, bytes]:
     """The files of an imported vocabulary in a bundle."""
     own = {} if source_model == target_model else {SOURCE_MODEL: source_model}
-    return {PIECES: table.dump(), MERGES if is_byte_pairs(target_model) else TARGET_MODEL: target_model, **own}
+    name = MERGES if is_byte_pairs(target_model) else WORD_PIECES if is_word_pieces(target_model) else TARGET_MODEL
+    return {PIECES: table.dump(), name: target_model, **own}

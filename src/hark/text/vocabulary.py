@@ -28,7 +28,7 @@ class SpecialIds:
     """Pads batches; never predicted or generated."""
     unknown: int
     start: int
-    """The decoder's first input."""
+    """The decoder's first input; [CLS] of an encoder alone."""
     end: int
     """EOS: the last token of every complete output, and of every source unless `Vocabulary.source_end` is None."""
 
@@ -156,6 +156,19 @@ class Vocabulary(Protocol):
     def address_symbols(self) -> Mapping[Address, int]:
         """The ids that ask for formal or informal address, before a source; empty if the model has none."""
         return {}
+
+    @property
+    def mask(self) -> int | None:
+        """The id that hides a token of the text from an encoder that fills gaps; None: there is none."""
+        return None
+
+    def begins_word(self, token: int) -> bool:
+        """Whether an id begins a word or, being special, stands by itself. The first of a text always does."""
+        return self.is_special(token) or self.pieces([token])[0].startswith(SPACE)
+
+    def enclose(self, ids: Sequence[int]) -> list[int]:
+        """Return the input of an encoder without a decoder: an encoded text between start and end, [CLS] and [SEP]."""
+        return [self.special.start, *ids, self.special.end]
 
     def encode_literal(self, text: str) -> list[int]:
         """Encode the text of a user, in which `<formal>` is text. In training text it is the symbol."""

@@ -59,7 +59,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
         source=first[0],
         target=first[1],
         # Vocabularies of symbols, such as linearised trees, and imported ones may be smaller than any that is learnt.
-        vocab_size=max(260, source, target),
+        vocab_size=max(261, source, target),
     )
     return replace(config, model=model, data=data)
 

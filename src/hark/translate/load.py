@@ -65,6 +65,8 @@ class Loaded:
         check_workers(threads, "--threads")
         self.bundle = Bundle.open(path)
         self.pairs = (pair,) if pair else self.facts.pairs
+        if not self.pairs:
+            raise UserError(f"{path}: has one stack, {self.bundle.config.model.shape}, so it does not translate")
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
         self._lock = RLock()

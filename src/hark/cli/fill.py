@@ -1,0 +1,60 @@
+"""`hark fill`: fill gaps in text."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import tee
+from typing import Annotated
+
+import typer
+
+from hark.cli import options
+from hark.errors import require
+
+EXAMPLES = (
+    'hark fill -m bert-base-uncased "The capital of [MASK] is Berlin."',
+    "hark fill -m roberta-base --top 3 --json sentences.txt",
+)
+
+
+def fill(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of lines; - or nothing for stdin."),
+    ] = None,
+    model: options.Model = None,
+    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Fillers of each gap.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line.")] = False,
+    errors: options.Errors = "strict",
+    device: options.Device = "auto",
+    threads: options.Threads = None,
+) -> None:
+    """Fill gaps in text with the likeliest words.
+
+    A gap is the mask of the model: [MASK] for BERT, <mask> for RoBERTa. Prints what the model expects there, each
+    filler with its probability and the text that has it. Each of several gaps in a line is filled by itself.
+    """
+    require("torch", "train", "hark fill")
+    from hark.cli.inputs import find_input, read_lines
+    from hark.tasks.encoder import LoadedEncoder, find_encoder
+    from hark.tasks.fill import GapFiller
+
+    shown, read = tee(without_blanks(read_lines(find_input(words or [], "read"), errors, "read")))
+    filler = GapFiller(LoadedEncoder(find_encoder(model, fills=True), device, threads), top)
+    for line, gaps in zip(shown, filler.fill(read), strict=True):
+        if as_json:
+            tree = {"text": line, "gaps": [[asdict(each) for each in gap] for gap in gaps]}
+            sys.stdout.write(json.dumps(tree, ensure_ascii=False) + "\n")
+            continue
+        for gap in gaps:
+            width = max(len(each.text) for each in gap)
+            for each in gap:
+                sys.stdout.write(f"{each.probability:.4f}  {each.text.ljust(width)}  {each.filled}\n")
+            sys.stdout.write("\n")
+
+
+def without_blanks(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if text := line.strip():
+            yield text

@@ -1,0 +1,61 @@
+"""Export of encoders, checked by transformers, and back again."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hark.bundle import Bundle, write_bundle
+from hark.errors import UserError
+from hark.exchange.export import export_bundle
+from hark.exchange.importer import ImportRequest, import_model
+from hark.text.opening import open_vocabularies
+from hark.weights import read_weights, write_weights
+from tests.exchange.marian_models import SENTENCES
+from tests.tasks.encoders import Kind, folders
+
+transformers = pytest.importorskip("transformers")
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "headless"])
+def test_there_and_back(tmp_path: Path, kind: Kind) -> None:
+    bundle = Bundle.open(folders(kind)[1])
+    export = export_bundle(bundle, "huggingface", tmp_path / "theirs")
+    assert export.proof.equal == export.proof.sentences >= 18
+    assert export.proof.quantity == ("hidden states" if kind == "headless" else "logits")
+    assert "# Text in English" in (tmp_path / "theirs" / "README.md").read_text()
+    import_model(ImportRequest(str(tmp_path / "theirs")), tmp_path / "again")
+    again = Bundle.open(tmp_path / "again")
+    one, two = read_weights(bundle.weights), read_weights(again.weights)
+    assert one.keys() == two.keys()
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+    assert again.config.model == bundle.config.model
+    first, second = (open_vocabularies(each)[1] for each in (bundle, again))
+    assert first.encode(SENTENCES) == second.encode(SENTENCES)
+    assert (first.mask, first.special) == (second.mask, second.special)
+
+
+def test_half_precision(tmp_path: Path) -> None:
+    export = export_bundle(Bundle.open(folders("bert")[1]), "huggingface", tmp_path / "half", "float16")
+    assert export.proof.bound == 0.05
+    assert json.loads((tmp_path / "half" / "config.json").read_text())["dtype"] == "float16"
+
+
+def test_what_the_layouts_do_not_have(tmp_path: Path) -> None:
+    bundle = Bundle.open(folders("bert")[1])
+    weights = read_weights(bundle.weights)
+    for change, message in (
+        ({"norm": "pre"}, "is pre-norm, which neither BERT nor RoBERTa has"),
+        ({"positions": "rotary"}, "has rotary positions"),
+        ({"activation": "swiglu"}, "has the activation swiglu"),
+    ):
+        config = replace(bundle.config, model=replace(bundle.config.model, **change))
+        folder = tmp_path / message
+        files = bundle.vocabulary_files
+        write_bundle(folder, config, lambda path: write_weights(path, weights), files, bundle.facts)
+        with pytest.raises(UserError, match=message):
+            export_bundle(Bundle.open(folder), "huggingface", tmp_path / "x")
+    with pytest.raises(UserError, match="has one stack, encoder, which exports to ctranslate2 do not support"):
+        export_bundle(bundle, "ctranslate2", tmp_path / "x")
