@@ -73,7 +73,8 @@ def test_text_and_pairs_need_models_of_their_own(trained: Trained, text: Path) -
 def test_an_encoder_learns_to_fill_gaps(trained: Trained, text: Path) -> None:
     run = trained(
         "run", f"data.dataset={text}", "model.shape=encoder", "model.embedding_norm=true",
-        "model.prediction_layer=true", "batches.batch_tokens=240", "batches.masked=0.15", "train.steps=150", "train.rate_scale=0.5", "model.dropout=0",
+        "model.prediction_layer=true", "batches.batch_tokens=240", "batches.masked=0.15",
+        "train.steps=150", "train.rate_scale=0.5", "model.dropout=0",
         "train.label_smoothing=0",
     )  # fmt: skip
     assert losses(run)[150][0] < 0.6 * losses(run)[1][0]
