@@ -11,10 +11,9 @@ from hark.facts import LanguagePair
 from hark.models import matches
 from hark.serve.admission import Admission
 from hark.serve.bodies import Refusal
-from hark.serve.choice import ModelChoice, answer, gather
 from hark.serve.running import OnSentence, RunningModel
 from hark.serve.settings import ServeSettings
-from hark.serve.shelf import RETRY_AFTER, Shelf
+from hark.serve.shelf import RETRY_AFTER, ModelChoice, Shelf, answer, gather
 from hark.text.address import Formality, choose_address
 from hark.text.detector import base_language
 from hark.text.identification import rank
