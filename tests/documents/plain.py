@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hark.documents.document import Segment, SegmentTranslation
+from hark.documents.formats import Segment, SegmentTranslation
 from hark.text.segments import TextLayout, lay_out
 from hark.text.sentences import split_sentences
 from hark.translate.align import Link, word_spans

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hark.documents.cache import SegmentCache, cache_path
-from hark.documents.document import SegmentOutcome
+from hark.documents.formats import SegmentOutcome
 from hark.errors import HarkError, UserError
 from hark.translate.align import Link
 from hark.translate.faults import Reason

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import DocumentError, ReadingOptions, SegmentTranslation
 from tests.documents import (
     test_android,
     test_csv,

@@ -1,7 +1,6 @@
 """Documents are translated segment by segment, each distinct text once."""
 
-from hark.documents.document import SegmentOutcome
-from hark.documents.formats import read_document
+from hark.documents.formats import SegmentOutcome, read_document
 from hark.documents.memory import Memory
 from hark.documents.translate import translate_document
 from tests.documents.plain import Lines, Reversing

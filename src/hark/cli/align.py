@@ -12,7 +12,7 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.documents.alignment import Evidence
-    from hark.documents.document import Document
+    from hark.documents.formats import Document
     from hark.documents.tmx import TranslationUnit
     from hark.translate.load import Loaded
 

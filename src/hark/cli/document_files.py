@@ -11,7 +11,7 @@ from hark.cli.document_run import DocumentChoices, OpenedDocument, translate_ope
 from hark.errors import HarkError, UserError
 
 if TYPE_CHECKING:
-    from hark.documents.document import ReadingOptions
+    from hark.documents.formats import ReadingOptions
     from hark.documents.report import DocumentReport
 
 
@@ -50,8 +50,7 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
     Files that are there already are left alone without --force, so that an interrupted run continues.
     """
     from hark.atomic import refuse_overlap
-    from hark.documents.document import WrongKindError
-    from hark.documents.formats import FORMATS, find_suffix
+    from hark.documents.formats import FORMATS, WrongKindError, find_suffix
 
     if output is None:
         if choices.target is None:
@@ -180,7 +179,7 @@ def write_report(path: Path, reports: "Sequence[DocumentReport]") -> None:
 def reading_options(settings: list[str]) -> "ReadingOptions":
     """The options of `--read`: `columns=title,body`, `attributes=true`."""
     from hark.configfile import suggest
-    from hark.documents.document import ReadingOptions
+    from hark.documents.formats import ReadingOptions
 
     known = {each.name: each.type for each in fields(ReadingOptions) if each.name not in ("source", "target", "output")}
     chosen: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.documents.cache import SegmentCache
-    from hark.documents.document import Document, ReadingOptions
+    from hark.documents.formats import Document, ReadingOptions
     from hark.documents.memory import Memory
     from hark.documents.report import DocumentReport
     from hark.documents.translate import TranslatedDocument

@@ -56,8 +56,8 @@ def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
 def file_lines(path: Path, errors: Errors) -> Iterator[str]:
     """The lines of a file, with their line endings. A file in another encoding is decoded as a document is."""
     if errors == "strict" and path.is_file() and not is_utf8(path):
-        from hark.documents.document import DocumentError
         from hark.documents.encoding import decode
+        from hark.documents.formats import DocumentError
 
         try:
             yield from StringIO(decode(read_content(path)).text, newline="\n")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from hark.documents.document import Document
+from hark.documents.formats import Document
 from hark.documents.tmx import TranslationUnit
 from hark.text.sentences import split_sentences
 

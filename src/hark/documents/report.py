@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
 
-from hark.documents.document import SegmentOutcome
+from hark.documents.formats import SegmentOutcome
 from hark.documents.glossary import TermUse, count_terms, summarise
 from hark.documents.memory import FuzzyMatch, Memory
 from hark.documents.translate import TranslatedDocument

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hark.documents.document import Document, Segment, SegmentKey, SegmentOutcome
+from hark.documents.formats import Document, Segment, SegmentKey, SegmentOutcome
 from hark.documents.memory import Memory, recall
 from hark.documents.messages import find_placeholders, keeps_placeholders
 from hark.translate.faults import Reason, in_order

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hark.documents.document import DocumentError
+from hark.documents.formats import DocumentError
 
 MAX_DEPTH = 500
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
