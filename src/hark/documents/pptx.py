@@ -1,7 +1,8 @@
 """PPTX: slides with their tables, groups, charts and diagrams, speaker notes and comments.
 
 The XML is edited in place (see `xml_document`) instead of by python-pptx, which does not reach diagrams and comments,
-and writes every part again. The prompts of masters and layouts ("Click to edit") are kept; other text there is translated.
+and writes every part again. The prompts of masters and layouts ("Click to edit") are kept; other text there is
+translated.
 """
 
 from hark.documents.archives import ArchiveDocument
