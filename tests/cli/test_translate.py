@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from hark.cli import main
-from hark.cli.inputs import find_input
 from hark.cli.model_choice import choose_model, read_beginning
+from hark.cli.streams import find_input
 from hark.errors import UserError
 from hark.models import InstalledModel
 from hark.text.identification import GLANCE

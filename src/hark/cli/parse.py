@@ -59,7 +59,7 @@ def parse(
     not predict any. Scores follow evalb (COLLINS.prm): punctuation and the root do not count, ADVP equals PRT.
     """
     require("torch", "train", "hark parse")
-    from hark.cli.inputs import find_input, read_lines
+    from hark.cli.streams import find_input, read_lines
     from hark.parse.parser import Parser
     from hark.translate.load import Loaded
 
