@@ -16,9 +16,9 @@ from hark.errors import UserError, require
 
 if TYPE_CHECKING:
     from hark.inspect.attention import Head
+    from hark.inspect.heads.alignment import Gold
     from hark.inspect.heads.corpus import HeadCorpus, HeadExample
     from hark.inspect.heads.finder import Finder, HeadReport, WordPair
-    from hark.inspect.heads.gold import Gold
     from hark.inspect.heads.importance import HeadEffect, Scorer
     from hark.translate.load import Loaded
 
@@ -165,8 +165,8 @@ def read(
     tokenised: bool,
 ) -> "tuple[HeadCorpus, list[tuple[WordPair, Gold]] | None]":
     """Read and encode the corpus; with gold alignments, also return the words and links of each line."""
+    from hark.inspect.heads.alignment import detokenise, read_gold
     from hark.inspect.heads.corpus import encode, read_texts
-    from hark.inspect.heads.gold import detokenise, read_gold
 
     texts = read_texts(on, languages, limit)
     words: list[WordPair] = [(source.split(), target.split()) for source, target in texts]
@@ -208,14 +208,13 @@ def corpus_name(on: tuple[str, str]) -> str:
 
 
 def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None) -> None:
-    from hark.inspect.heads import curve as curve_picture
-    from hark.inspect.heads import picture as grid_picture
+    from hark.inspect.heads.picture import draw, draw_curve
 
     drawn = {}
     if output is not None:
-        drawn[output] = grid_picture.draw(report)
+        drawn[output] = draw(report)
     if curve is not None and report.importance is not None:
-        drawn[curve] = curve_picture.draw(report, report.importance.curve)
+        drawn[curve] = draw_curve(report, report.importance.curve)
     for path, picture in drawn.items():
         write_text(path, picture)
         print_note(str(path))

@@ -121,8 +121,7 @@ def print_trees(parser: "Parser", sentences: Iterable[list[str]], output: Path |
 
 
 def score_treebank(parser: "Parser", path: Path, output: Path | None, as_json: bool) -> None:
-    from hark.parse.length_curve import draw_curve, length_table
-    from hark.parse.score import score_by_length, score_trees
+    from hark.parse.score import draw_curve, length_table, score_by_length, score_trees
     from hark.parse.treebank import read_treebank
 
     gold = read_treebank(path)

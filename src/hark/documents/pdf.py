@@ -2,6 +2,8 @@
 
 A PDF file places letters on pages. So its text is first written as a file of another format, which is then read like
 any other: columns, tables, pictures and links are lost. Scanned pages have no text.
+
+pdfium reads the lines of the pages with their places and fonts; these tell which lines are a paragraph.
 """
 
 import ctypes
