@@ -14,9 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hark.cli.completion import answer_shell
 from hark.cli.interrupts import Interrupts, describe_interrupt
-from hark.cli.verbs import VERBS, Verbs, show_version
+from hark.cli.verbs import ASK, VERBS, Verbs, show_version
 from hark.errors import HarkError, HarkWarning
 
 __all__ = ["VERBS", "app", "main"]
@@ -60,7 +59,10 @@ def main() -> None:
     if debug:
         arguments.remove("--debug")
     fill_missing_streams()
-    answer_shell()
+    if ASK in os.environ:
+        from hark.cli.completion import answer_shell
+
+        answer_shell()
     with warnings.catch_warnings(), Interrupts() as interrupts:
         warnings.showwarning = show_warning  # type: ignore[assignment]
         try:

@@ -73,7 +73,6 @@ def translate_opened(
 ) -> "DocumentReport":
     """Translate a document and write the output file; print warnings, with what is `before` them, and a summary."""
     from hark.cli.streams import STDOUT, writer
-    from hark.documents.memory import open_memory
     from hark.documents.report import make_report
 
     to_file = output != STDOUT and (output.is_file() or not output.exists())
@@ -82,7 +81,11 @@ def translate_opened(
             raise UserError(f"{output}: is the input file; write the translation to another file")
         if not choices.force:
             raise UserError(f"{output}: already exists; name another file, or replace it with --force")
-    memory = open_memory(choices.memory, *opened.pair) if choices.memory is not None else None
+    memory = None
+    if choices.memory is not None:
+        from hark.documents.memory import open_memory
+
+        memory = open_memory(choices.memory, *opened.pair)
     with kept_segments(opened, output if to_file else None, choices) as cache:
         done = translate_segments(opened, choices, cache, memory)
         with writer(output) as file:

@@ -123,13 +123,16 @@ def translate(
         shown_progress,
         writer,
     )
-    from hark.documents.glossary import read_glossary_files
     from hark.translate.load import Loaded
 
     if align and not as_json:
         raise UserError("--align requires --json")
     text = find_input(words or [])
-    terms = read_glossary_files(glossary, do_not_translate)
+    terms = None
+    if glossary is not None or do_not_translate is not None:
+        from hark.documents.glossary import read_glossary_files
+
+        terms = read_glossary_files(glossary, do_not_translate)
     changes = options.search_changes(search or [], beam, nbest)
     how = {"split": split, "protect": protect, "join": join, "check": check, **changes}
     machine = (engine, device, precision, threads)

@@ -10,7 +10,6 @@ from hark.documents.formats import DocumentError
 MAX_DEPTH = 500
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _NEWLINE = r"(?:\r\n|\r|\n)"
-_INDENT = re.compile(r" *")
 _DASH = re.compile(r"-([ \t]+|(?=[\r\n]|\Z))")
 _KEY = re.compile(
     r"(?:(?P<double>\"(?:[^\"\\\r\n]|\\[^\r\n])*+\")|(?P<single>'(?:[^'\r\n]|'')*+')|"
