@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hark.cli import options
-from hark.cli.printing import plain_table
 from hark.cli.streams import STDOUT, check_new_file, print_note, shown_count, write_text
 from hark.errors import UserError, require
 
@@ -222,10 +221,11 @@ def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None
 
 def show(report: "HeadReport") -> None:
     from hark.inspect.heads.table import notes, rows
+    from hark.pages.formats import aligned
 
     header, *body = rows(report)
     if not sys.stdout.isatty():
-        sys.stdout.write("\n".join([plain_table([header, *body]), *notes(report), ""]))
+        sys.stdout.write("\n".join([*aligned([header, *body], left=2), "", *notes(report), ""]))
         return
     from rich.console import Console
     from rich.table import Table
