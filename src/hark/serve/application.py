@@ -146,6 +146,19 @@ def with_refusals(routes: Sequence[Route], refuse: Refuse) -> Iterator[Route]:
         yield Route(path, OtherMethods(methods, refuse))
 
 
+class OtherMethods:
+    """The endpoint of methods that a path does not have."""
+
+    def __init__(self, allowed: Sequence[str], refuse: Refuse) -> None:
+        self._allowed, self._refuse = ", ".join(allowed), refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = f"{scope['path']} does not support {scope['method']}, only {self._allowed}"
+        response = self._refuse(Refusal(405, message))
+        response.headers["allow"] = self._allowed
+        await response(scope, receive, send)
+
+
 class HangUps:
     """Runs an application, and cancels it when its client disconnects.
 
@@ -241,19 +254,6 @@ def bounded(receive: Receive, settings: ServeSettings, length: str, count: Calla
         return message
 
     return receive_part
-
-
-class OtherMethods:
-    """The endpoint of methods that a path does not have."""
-
-    def __init__(self, allowed: Sequence[str], refuse: Refuse) -> None:
-        self._allowed, self._refuse = ", ".join(allowed), refuse
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        message = f"{scope['path']} does not support {scope['method']}, only {self._allowed}"
-        response = self._refuse(Refusal(405, message))
-        response.headers["allow"] = self._allowed
-        await response(scope, receive, send)
 
 
 def health(service: Service) -> list[Route]:
