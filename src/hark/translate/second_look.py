@@ -9,14 +9,16 @@ measurements behind the limits.
 """
 
 import math
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from statistics import fmean
 from typing import NamedTuple
 
 from hark.config import WIDEST
+from hark.engine.interface import Engine, TokenPair
 from hark.engine.request import Hypotheses, Request, ScoreRequest
+from hark.facts import LanguagePair
 from hark.text.address import Address
 from hark.translate.attempts import Attempt
 from hark.translate.coder import Coder
@@ -55,6 +57,14 @@ class NLL(NamedTuple):
     def of_tokens(cls, log_probs: Sequence[float]) -> "NLL":
         nats = [-log_prob for log_prob in log_probs]
         return cls(fmean(nats), fmean(nlargest(3, nats)))
+
+
+def measure(engine: Engine, pairs: Iterable[TokenPair]) -> list[NLL | None]:
+    """How unlikely an engine finds each translation, given its source; None: the pair is too long for the model."""
+    known = list(pairs)
+    fitting = [engine.fits(*pair) for pair in known]
+    found = map(NLL.of_tokens, engine.score(pair for pair, fits in zip(known, fitting, strict=True) if fits))
+    return [next(found) if fits else None for fits in fitting]
 
 
 def is_uncertain(source: str, flags: Collection[Flag], doubt: float | None) -> bool:
@@ -129,6 +139,26 @@ class SecondLook:
             if is_uncertain(sentence.source, sentence.flags, sentence.doubt(self._alpha))
             and not self._has_unseen(sentence.source)
         }
+
+    def review(
+        self,
+        translations: Sequence[Translation],
+        languages: Callable[[str], LanguagePair],
+        ask: Callable[[str, str, Sequence[tuple[str, str]]], Sequence[NLL | None] | None],
+    ) -> list[Translation]:
+        """Have reverse models check the sentences that are not certain, and flag those that they do not recognise.
+
+        `languages`: those of a text; `ask`: how unlikely the model of the direction opposite to these languages finds
+        some pairs; None if there is no such model.
+        """
+        by_languages: dict[LanguagePair, dict[Place, tuple[str, str]]] = {}
+        for place, pair in self.uncertain(translations).items():
+            by_languages.setdefault(languages(translations[place[0]].source), {})[place] = pair
+        nlls: dict[Place, NLL | None] = {}
+        for direction, pairs in by_languages.items():
+            if (found := ask(*direction, [*pairs.values()])) is not None:
+                nlls.update(zip(pairs, found, strict=True))
+        return self.flag(translations, nlls)
 
     def flag(self, translations: Sequence[Translation], nlls: Mapping[Place, NLL | None]) -> list[Translation]:
         """Return the translations with the warning `unsure` at each sentence whose source the reverse model finds
