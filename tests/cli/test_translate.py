@@ -20,7 +20,7 @@ from hark.cli.inputs import find_input
 from hark.cli.model_choice import choose_model, read_beginning
 from hark.errors import UserError
 from hark.models import InstalledModel
-from hark.text.identification import GLANCE
+from hark.text.detector import GLANCE
 from tests.translate.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[bytes]]

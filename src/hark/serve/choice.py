@@ -14,7 +14,7 @@ from hark.models import InstalledModel
 from hark.serve.bodies import Refusal
 from hark.serve.shelf import Shelf
 from hark.text.address import Formality
-from hark.text.identification import GLANCE
+from hark.text.detector import GLANCE
 from hark.translate.choice import Choice, UndetectedError, choose
 from hark.translate.piece import Options
 from hark.translate.source_language import Answer, Draft, FoundLanguage, Inquiry, Question, find_language

@@ -10,8 +10,8 @@ from itertools import count
 
 from hark.config import DecodeConfig
 from hark.engine.request import Request
-from hark.text import clauses, protect
 from hark.text import normalise as case
+from hark.text import protect, segments
 from hark.text.address import Address
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
@@ -190,7 +190,7 @@ def around_items(text: str, items: Sequence[Item], search: DecodeConfig, inner: 
 
 def in_halves(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool) -> Attempt | None:
     """Translate the piece in two parts, cut between clauses if possible; None if it cannot be cut between words."""
-    place = clauses.best_place(text, [item.span for item in items])
+    place = segments.best_place(text, [item.span for item in items])
     if place is None or place[0] == place[1]:
         return None
     cut, end = place

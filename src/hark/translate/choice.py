@@ -12,7 +12,7 @@ from typing import Any
 from hark import models
 from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
-from hark.text.identification import GLANCE
+from hark.text.detector import GLANCE
 from hark.translate.load import Loaded
 from hark.translate.source_language import Answer, Draft, Inquiry, Question, find_language
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
-from hark.text.scripts import letters
+from hark.text.segments import letters
 
 Fault = Literal[
     "empty", "looped", "truncated", "changed", "number", "limit", "lost", "invented", "length", "language", "unsure"

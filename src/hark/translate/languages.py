@@ -6,9 +6,7 @@ from pathlib import Path
 from hark.errors import HarkError
 from hark.facts import LanguagePair
 from hark.models import InstalledModel, narrow
-from hark.text.detector import base_language
-from hark.text.foreign import other_language
-from hark.text.identification import GLANCE, rank
+from hark.text.detector import GLANCE, base_language, other_language, rank
 from hark.text.vocabulary import TagScheme
 from hark.translate.piece import Options
 from hark.translate.source_language import FoundLanguage, find_language, no_answer, resolve

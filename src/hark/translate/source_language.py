@@ -12,8 +12,7 @@ from typing import TypeVar
 
 from hark.facts import LanguagePair
 from hark.models import InstalledModel, phrases_folder, preferred_sources
-from hark.text.detector import base_language, known_languages
-from hark.text.identification import FLOOR, Ranking, everyday_words, rank
+from hark.text.detector import FLOOR, Ranking, base_language, everyday_words, known_languages, rank
 from hark.text.phrases import open_phrases
 
 Result = TypeVar("Result")
