@@ -366,7 +366,7 @@ async def test_no_request_hangs_while_models_are_evicted(monkeypatch: pytest.Mon
         each.nll = lambda pairs, **_: [NLL(1.0, 1.0)] * len(pairs)  # type: ignore[method-assign]
         return each
 
-    monkeypatch.setattr("hark.translate.source_language.rank", undecided)
+    monkeypatch.setattr("hark.translate.languages.rank", undecided)
     monkeypatch.setattr("tests.serve.stubs.loaded", equally_doubtful)
     statuses: list[int] = []
 

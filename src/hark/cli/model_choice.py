@@ -53,7 +53,7 @@ def choose_installed(
     from hark.cli.streams import print_note
     from hark.text.language_names import language_name
     from hark.translate.choice import Choice, LoadedModels, choose
-    from hark.translate.source_language import PLAUSIBLE, resolve
+    from hark.translate.languages import PLAUSIBLE, resolve
 
     if model is not None:
         folder, pair = models.find_named(model)

@@ -16,8 +16,8 @@ from hark.serve.shelf import Shelf
 from hark.text.address import Formality
 from hark.text.detector import GLANCE
 from hark.translate.choice import Choice, UndetectedError, choose
+from hark.translate.languages import Answer, Draft, FoundLanguage, Inquiry, Question, find_language
 from hark.translate.piece import Options
-from hark.translate.source_language import Answer, Draft, FoundLanguage, Inquiry, Question, find_language
 
 Result = TypeVar("Result")
 

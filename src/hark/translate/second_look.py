@@ -22,10 +22,8 @@ from hark.facts import LanguagePair
 from hark.text.address import Address
 from hark.translate.attempts import Attempt
 from hark.translate.coder import Coder
-from hark.translate.faults import Reason
-from hark.translate.faults import in_order as order_reasons
 from hark.translate.readings import Candidate, all_candidates
-from hark.translate.translation import Flag, Sentence, Translation, in_order
+from hark.translate.translation import Flag, Reason, Sentence, Translation, in_order, order_flags
 
 DOUBT = 0.3
 """Minimum doubt, in nats per token, of a sentence that is looked at again. It is nearly always right below."""
@@ -174,4 +172,4 @@ class SecondLook:
 
 def judge_sentence(sentence: Sentence, nll: NLL) -> Sentence:
     flags, reasons = judge(sentence.flags, sentence.reasons, nll)
-    return replace(sentence, flags=in_order(flags), reasons=order_reasons(reasons))
+    return replace(sentence, flags=order_flags(flags), reasons=in_order(reasons))

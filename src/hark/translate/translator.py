@@ -25,14 +25,12 @@ from hark.text.rewrite import Span
 from hark.text.segments import TextLayout, join_across, lay_out, split_sentences
 from hark.text.shapes import CODE_LINE
 from hark.text.vocabulary import Vocabulary
-from hark.translate.assembly import FinishedSentences, TextPlan, assemble
 from hark.translate.coder import Coder
-from hark.translate.faults import UNSURE, Reason
 from hark.translate.languages import LanguageChoice
-from hark.translate.piece import Options, Piece, address_of, find_items, has_unseen, translate_piece
+from hark.translate.piece import UNSURE, Options, address_of, find_items, has_unseen, translate_piece
 from hark.translate.second_look import SecondLook
 from hark.translate.tasks import Task, Tasks, Turns
-from hark.translate.translation import Sentence, Translation
+from hark.translate.translation import FinishedSentences, Piece, Reason, Sentence, TextPlan, Translation, assemble
 
 PHRASE_SENTENCES = 3
 """Maximum sentences of a line that is looked up in the phrase table."""
