@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hark.translate.coder import Coder
+from hark.text.vocabulary import Coder
 from tests.cli.running import Hark, make_runner, refused
 from tests.translate.bundles import make_bundle
 from tests.translate.stub import formal_tokenizer

@@ -6,17 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from hark.config import DecodeConfig
 from hark.engine.request import Hypotheses, Request
-from hark.text import normalise as case
 from hark.text import protect, spelling
 from hark.text.address import Address, Formality, addresses, contradicts, form_of
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting
 from hark.text.rules import ON, Rules
 from hark.text.terms import Terms
+from hark.text.vocabulary import Coder
 from hark.translate import attempts
 from hark.translate.align import word_spans
 from hark.translate.attempts import Attempt
-from hark.translate.coder import Coder
 from hark.translate.readings import Candidate, best_candidate, is_long, is_short
 from hark.translate.second_look import is_uncertain, judge, look_again
 from hark.translate.tasks import Task
@@ -135,7 +134,7 @@ def _translate_as(
         return Piece(text, copy, flags=frozenset({"copied"}))
     plain = attempts.whole_piece(text, items, options.search, inner)
     first = [plain]
-    if case.is_shouted(text, [item.span for item in items]):
+    if attempts.is_shouted(text, [item.span for item in items]):
         first.append(attempts.in_sentence_case(plain))
     tried = yield from _try(first, coder, options, languages)
     best = min(tried, key=lambda each: each.rank)

@@ -5,18 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise, takewhile
 
 from hark.engine.request import Hypothesis, Request
-from hark.text import normalise as case
 from hark.text import protect
 from hark.text.limits import LimitChange, compare_limits
-from hark.text.normalise import normalise
 from hark.text.numbers import NumberChange, compare_numbers
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
 from hark.text.segments import letters
+from hark.text.vocabulary import Coder, normalise
 from hark.translate import marks
 from hark.translate.align import Link, link, word_spans
-from hark.translate.attempts import Attempt, Query
-from hark.translate.coder import Coder
+from hark.translate.attempts import Attempt, Query, shout
 from hark.translate.marks import place_terms
 from hark.translate.translation import FAULTS, Alternative, Fault, Reason, mean, shift
 
@@ -157,7 +155,7 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
         given = localised((*query.items, *query.terms))
         rewritten = Rewriting.of(before, ((item.span, item.written) for item in given))
     elif query.shouted:
-        rewritten = case.shout(restored.text, restored.spans)
+        rewritten = shout(restored.text, restored.spans)
     else:
         rewritten = Rewriting(restored.text, restored.text)
     text = rewritten.after

@@ -20,8 +20,8 @@ from hark.engine.interface import Engine, TokenPair
 from hark.engine.request import Hypotheses, Request, ScoreRequest
 from hark.facts import LanguagePair
 from hark.text.address import Address
+from hark.text.vocabulary import Coder
 from hark.translate.attempts import Attempt
-from hark.translate.coder import Coder
 from hark.translate.readings import Candidate, all_candidates
 from hark.translate.translation import Flag, Reason, Sentence, Translation, in_order, order_flags
 

@@ -24,8 +24,7 @@ from hark.text.phrases import Phrases
 from hark.text.rewrite import Span
 from hark.text.segments import TextLayout, join_across, lay_out, split_sentences
 from hark.text.shapes import CODE_LINE
-from hark.text.vocabulary import Vocabulary
-from hark.translate.coder import Coder
+from hark.text.vocabulary import Coder, Vocabulary
 from hark.translate.languages import LanguageChoice
 from hark.translate.piece import UNSURE, Options, address_of, find_items, has_unseen, translate_piece
 from hark.translate.second_look import SecondLook
