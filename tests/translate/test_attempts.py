@@ -22,7 +22,7 @@ def test_requests_carry_tag_and_prefix() -> None:
     (request,) = attempt.requests(many_to_many("target"), False, "de", "en")
     assert (request.source[0], request.prefix) == (tag("en"), (tag("de"),))
     (request,) = attempt.requests(CODER, False)
-    assert request.source == CODER.source_ids("the cat")
+    assert request.source == CODER.source.source_ids("the cat")
 
 
 @pytest.mark.parametrize("tags", ["source", "target"])
@@ -30,8 +30,8 @@ def test_language_tags_are_not_linked(tags: LanguageTags) -> None:
     coder = many_to_many(tags)
     attempt = whole_piece("the cat sees", (), DecodeConfig(), inner=False)
     requests = attempt.requests(coder, True, "de", "en")
-    tokens = (*coder.prefix("de"), *coder.encode("the cat sees"))
-    first = len(coder.prefix("de"))
+    tokens = (*coder.target.prefix("de"), *coder.source.encode_literal("the cat sees"))
+    first = len(coder.target.prefix("de"))
     attention_TS = np.zeros((len(tokens), len(requests[0].source)), np.float32)
     for t in range(len(tokens)):
         # Every token attends to its own position, and even more to the tag.

@@ -264,22 +264,12 @@ class Coder:
         # A vocabulary may lack a rare letter, such as X; models still copy single bytes reliably.
         self._known = {*string.printable, *_SILENT, *source.alphabet} - self._rare
 
-    def encode(self, text: str) -> list[int]:
-        """Source tokens, without tag and EOS."""
-        return self.source.encode_literal(text)
-
-    def source_ids(
-        self, text: str, target: str | None = None, source: str | None = None, address: Address | None = None
-    ) -> list[int]:
-        """Encoder input: the language tag, if the model needs one, the form to ask for, the text and EOS."""
-        return self.source.source_ids(text, target, source, address)
-
     def pair_ids(
         self, text: str, translation: str, source: str | None, target: str | None
     ) -> tuple[list[int], list[int]]:
         """A text and its translation, as the engine scores them."""
         tokens = [*self.target.prefix(target), *self.target.encode_literal(translation)]
-        return self.source_ids(text, target, source), tokens
+        return self.source.source_ids(text, target, source), tokens
 
     def knows(self, source: str, target: str) -> bool:
         """Whether the model translates between these languages, too."""
@@ -290,17 +280,13 @@ class Coder:
         lead, symbols = self.source.lead, self.source.address_symbols.values()
         return source[:lead], source[lead + any(each in symbols for each in source[lead : lead + 1]) :]
 
-    def prefix(self, target: str | None = None) -> tuple[int, ...]:
-        """Target tokens that decoding is forced to start with."""
-        return self.target.prefix(target)
-
     def fits(self, text: str, limit: int) -> bool:
         """Whether a text has at most `limit` tokens, with what precedes it and without EOS."""
         # Each token covers at least one byte, except for the leading space symbol.
         room = limit - self.source.lead - bool(self.source.address_symbols)
         if len(text) > MAX_PIECE_CHARS * limit:
             return False  # without encoding megabytes of text
-        return len(text.encode(errors="surrogatepass")) < room or len(self.encode(text)) <= room
+        return len(text.encode(errors="surrogatepass")) < room or len(self.source.encode_literal(text)) <= room
 
     def decode(self, tokens: tuple[int, ...]) -> str:
         """The text of target tokens, with surrounding spaces removed and runs of spaces collapsed."""

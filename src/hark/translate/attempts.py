@@ -72,10 +72,10 @@ class Attempt:
         address: Address | None = None,
     ) -> list[Request]:
         """One request for each query; multilingual models need the target language, and some the source language."""
-        prefix = coder.prefix(target)
+        prefix = coder.target.prefix(target)
         return [
             Request(
-                coder.source_ids(query.model_input, target, source, address),
+                coder.source.source_ids(query.model_input, target, source, address),
                 self.search,
                 prefix,
                 attention=attention or bool(query.marks or query.terms),

@@ -264,6 +264,8 @@ class Loaded:
 
 def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
     """Return the settings with `changes` applied. `nbest` widens the beam if `beam` is not among the changes."""
+    if not changes:
+        return search
     if "nbest" in changes and "beam" not in changes:
         changes = {**changes, "beam": max(search.beam, min(changes["nbest"], WIDEST))}
     try:

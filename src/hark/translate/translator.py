@@ -1,7 +1,7 @@
 """Translates texts: splits a text into sentences, decodes them with an engine, and joins the translations.
 
-See `segments` (sentences and the whitespace between them), `clauses` (sentences that are too long), `piece` (one piece
-of text, with its retries) and `tasks` (many pieces at a time).
+See `segments` (sentences, or parts of those that are too long), `piece` (one piece of text, with its retries) and
+`tasks` (many pieces at a time).
 """
 
 from collections import deque
