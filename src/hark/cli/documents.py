@@ -302,11 +302,10 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     from hark.documents.formats import read_document
     from hark.documents.translate import sample
     from hark.models import describe_model
-    from hark.text.identification import GLANCE
+    from hark.text.detector import GLANCE
     from hark.translate.choice import LoadedModels
-    from hark.translate.languages import UNKNOWN
+    from hark.translate.languages import UNKNOWN, check_other, resolve
     from hark.translate.load import Loaded
-    from hark.translate.source_language import check_other, resolve
 
     content = read_content(path)
     reading = replace(

@@ -95,7 +95,7 @@ def find_parser(model: str | None) -> Path:
 def sentences_in(lines: Iterable[str], ready: bool, language: str) -> Iterator[list[str]]:
     """The words of each sentence. If the lines are `ready`, each is a sentence of words separated by spaces."""
     from hark.parse.parser import split_words
-    from hark.text.sentences import split_sentences
+    from hark.text.segments import split_sentences
 
     for line in lines:
         sentences = [line.split()] if ready else [split_words(each) for each in split_sentences(line.strip(), language)]

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 
 from hark.documents.formats import Document
 from hark.documents.tmx import TranslationUnit
-from hark.text.sentences import split_sentences
+from hark.text.segments import split_sentences
 
 STEM_LETTERS = 5
 """Letters of a word that are compared: endings differ."""

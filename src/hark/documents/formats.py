@@ -8,8 +8,7 @@ from typing import Any, Literal, Protocol, Self
 
 from hark.errors import UserError
 from hark.translate.align import Link
-from hark.translate.faults import Reason
-from hark.translate.translation import Translation
+from hark.translate.translation import Reason, Translation
 
 
 class DocumentError(UserError):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from hark.documents.formats import Document, Segment, SegmentKey, SegmentOutcome
 from hark.documents.messages import find_placeholders, keeps_placeholders
-from hark.translate.faults import Reason, in_order
-from hark.translate.translation import Translation
+from hark.translate.translation import Reason, Translation, in_order
 
 if TYPE_CHECKING:
     from hark.documents.cache import SegmentCache  # it locks files, which not every system can

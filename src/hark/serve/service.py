@@ -15,8 +15,7 @@ from hark.serve.running import OnSentence, RunningModel
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import RETRY_AFTER, ModelChoice, Shelf, answer, gather
 from hark.text.address import Formality, choose_address
-from hark.text.detector import base_language
-from hark.text.identification import rank
+from hark.text.detector import base_language, rank
 from hark.text.terms import Terms
 from hark.translate.choice import Choice
 from hark.translate.load import search_settings

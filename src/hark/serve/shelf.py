@@ -20,12 +20,11 @@ from hark.serve.bodies import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
 from hark.text.address import Formality
-from hark.text.detector import load_detector
-from hark.text.identification import GLANCE
+from hark.text.detector import GLANCE, load_detector
 from hark.translate.choice import Choice, UndetectedError, choose
+from hark.translate.languages import Answer, Draft, FoundLanguage, Inquiry, Question, find_language
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
-from hark.translate.source_language import Answer, Draft, FoundLanguage, Inquiry, Question, find_language
 
 OVERHEAD = 64 << 20
 """Bytes of memory that a model takes in addition to twice its size on disk: vocabularies, phrases, workspace. In all,

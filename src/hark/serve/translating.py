@@ -14,7 +14,7 @@ from hark.serve.shelf import gather
 from hark.text.address import Formality
 from hark.text.detector import base_language
 from hark.text.terms import Terms
-from hark.translate.faults import in_order
+from hark.translate.translation import in_order
 
 MAX_INLINE_CHARS = 4_000
 """Characters of markup beyond which it is parsed in another thread."""
