@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hark.translate.faults import FAULTS
+from hark.translate.translation import FAULTS
 
 FILE = Path(__file__).parent.parent / "docs" / "results" / "logs" / "trust" / "fresh.tsv"
 DIRECTIONS = ("en-de", "de-en")

@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from hark.monitor.curves import Chart, Curve
-from hark.monitor.curves_picture import draw_charts
+from hark.monitor.plot import draw_charts
 from hark.rundir import RunDir
 from hark.train.metrics import History, read_metrics
 from hark.train.records import DevRecord, ResumeRecord, SaveRecord, StartRecord, TrainRecord

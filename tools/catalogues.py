@@ -15,7 +15,7 @@ from zlib import crc32
 from hark.config import CleanConfig
 from hark.data.filters import Cleaner
 from hark.documents.messages import find_placeholders, has_words, is_identifier
-from hark.text.sentences import split_sentences
+from hark.text.segments import split_sentences
 
 Pair = tuple[str, str]
 

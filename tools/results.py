@@ -26,7 +26,7 @@ from hark.cli.plot import read_runs
 from hark.config import Config
 from hark.errors import HarkError, UserError
 from hark.evaluate.measures import TITLES, Measure, decimals
-from hark.monitor import curves_picture
+from hark.monitor import plot
 from hark.monitor.curves import Run
 from hark.pages import formats
 from hark.rundir import RunDir
@@ -259,7 +259,7 @@ def write(arguments: argparse.Namespace) -> None:
     runs = read_trained(arguments.runs)
     logs = store_logs(output, arguments.subject or output.stem.partition("-")[0], runs, arguments.evaluation)
     picture = output.with_suffix(".svg")
-    picture.write_text(curves_picture.draw([each.run for each in runs]), encoding="utf-8")
+    picture.write_text(plot.draw([each.run for each in runs]), encoding="utf-8")
     text = page(
         arguments.title or output.stem,
         arguments.about,

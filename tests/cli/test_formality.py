@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hark.translate.coder import Coder
+from hark.text.vocabulary import Vocabulary
 from tests.cli.running import Hark, make_runner, refused
 from tests.translate.bundles import make_bundle
 from tests.translate.stub import formal_tokenizer
@@ -35,14 +35,14 @@ def hark(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyt
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """The form that is asked for, by sentence."""
     found: Asked = {}
-    original = Coder.source_ids
+    original = Vocabulary.source_ids
 
-    def record(coder: Coder, text: str, target: str | None, source: str | None, *address: Any) -> list[int]:
+    def record(vocabulary: Vocabulary, text: str, target: str | None, source: str | None, *address: Any) -> list[int]:
         if address:  # a second look asks for none
             found[text] = address[0]
-        return original(coder, text, target, source, *address)
+        return original(vocabulary, text, target, source, *address)
 
-    monkeypatch.setattr(Coder, "source_ids", record)
+    monkeypatch.setattr(Vocabulary, "source_ids", record)
     return found
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from hark.cli import main
-from hark.cli.inputs import find_input
 from hark.cli.model_choice import choose_model, read_beginning
+from hark.cli.streams import find_input
 from hark.errors import UserError
 from hark.models import InstalledModel
-from hark.text.identification import GLANCE
+from hark.text.detector import GLANCE
 from tests.translate.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -306,7 +306,7 @@ class TestWhichModel:
         assert hark(german).stdout == hark("-t", "en", german).stdout
         assert hark(stdin=german.encode()).stdout == hark("-t", "en", stdin=german.encode()).stdout
         assert hark("2014").stdout == b"2014\n"  # in any language
-        monkeypatch.setattr("hark.translate.source_language.clearly_best", lambda *_: None)
+        monkeypatch.setattr("hark.translate.languages.clearly_best", lambda *_: None)
         assert "cannot detect the language (de or en); set it with -s" in refused(hark(f"{english} {german}"))
 
     @pytest.mark.parametrize(

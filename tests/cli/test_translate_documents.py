@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hark.cli.document_files import output_suffix, place_outputs, reading_options, translated_name
-from hark.documents.document import ReadingOptions
+from hark.cli.documents import output_suffix, place_outputs, reading_options, translated_name
+from hark.documents.formats import ReadingOptions
 from hark.documents.memory import add_to_memory
 from hark.errors import UserError
 from hark.translate.load import Loaded

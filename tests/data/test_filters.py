@@ -12,7 +12,7 @@ from hark.data.filters import RULES, Cleaner, Verdict, is_garbled
 from hark.data.held_out import HeldOut
 from hark.data.language import LanguageCheck
 from hark.text.detector import ALIASES, base_language, known_languages, load_detector
-from hark.text.normalise import normalise
+from hark.text.vocabulary import normalise
 
 # Everything off, so that tests enable one rule at a time.
 NO_RULES = CleanConfig(

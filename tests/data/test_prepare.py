@@ -19,7 +19,7 @@ from hark.data import Dataset, TokenStore, build, learning, prepare
 from hark.data.corpus import read_pairs
 from hark.data.learning import until_full
 from hark.errors import HarkError, UserError
-from hark.text.normalise import normalise
+from hark.text.vocabulary import normalise
 
 from .material import pairs, write
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from hark.documents.document import Document, Segment, SegmentTranslation
+from hark.documents.formats import Document, Segment, SegmentTranslation
 from hark.translate.align import Link, word_spans
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hark.documents.document import Segment, SegmentTranslation
-from hark.text.segments import TextLayout, lay_out
-from hark.text.sentences import split_sentences
+from hark.documents.formats import Segment, SegmentTranslation
+from hark.text.segments import TextLayout, lay_out, split_sentences
 from hark.translate.align import Link, word_spans
-from hark.translate.faults import Reason
-from hark.translate.translation import Sentence, Translation
+from hark.translate.translation import Reason, Sentence, Translation
 
 
 class Lines:

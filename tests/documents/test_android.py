@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.documents.android import _unescape
-from hark.documents.document import ReadingOptions, SegmentTranslation
+from hark.documents.formats import ReadingOptions, SegmentTranslation
 from tests.documents.translators import constant, dictionary, is_unchanged, line_ends, texts, translate
 
 STRINGS = r"""<?xml version="1.0" encoding="utf-8"?>

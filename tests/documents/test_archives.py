@@ -9,7 +9,7 @@ import pytest
 
 from hark.documents import archives
 from hark.documents.archives import Archive
-from hark.documents.document import DocumentError
+from hark.documents.formats import DocumentError
 
 
 def packed(members: dict[str, bytes], method: int = ZIP_DEFLATED) -> bytes:

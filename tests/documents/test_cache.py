@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from hark.documents.cache import SegmentCache, cache_path
-from hark.documents.document import SegmentOutcome
+from hark.documents.formats import SegmentOutcome
 from hark.errors import HarkError, UserError
 from hark.translate.align import Link
-from hark.translate.faults import Reason
+from hark.translate.translation import Reason
 
 OUTCOME = SegmentOutcome("zwei\n„drei“ 🙂", (Link((0, 3), (0, 4), 0.9),), "memory", (Reason("number", "2 -> 3"),))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.documents.csv import DELIMITERS, read_rows
-from hark.documents.document import DocumentError, ReadingOptions
+from hark.documents.formats import DocumentError, ReadingOptions
 from tests.documents.translators import constant, is_unchanged, line_ends, texts, translate
 
 TABLE = """\

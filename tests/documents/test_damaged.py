@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import DocumentError, ReadingOptions, SegmentTranslation
 from tests.documents import (
     test_android,
     test_csv,
@@ -16,7 +16,6 @@ from tests.documents import (
     test_qt,
     test_rst,
     test_strings,
-    test_stringsdict,
     test_subtitles,
     test_tmx,
     test_toml,
@@ -48,7 +47,7 @@ FILES = {
     "a.strings": test_strings.MESSAGES,
     "strings.xml": test_android.STRINGS,
     "a.ts": test_qt.TS,
-    "a.stringsdict": test_stringsdict.PLURALS,
+    "a.stringsdict": test_strings.PLURALS,
     "a.rst": test_rst.PAGE,
     "a.toml": test_toml.MESSAGES,
     "a.yaml": test_yaml.MESSAGES,

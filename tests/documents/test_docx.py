@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hark.documents import docx
-from hark.documents.document import DocumentError, ReadingOptions
+from hark.documents.formats import DocumentError, ReadingOptions
 from hark.documents.ooxml import PREFIXES
-from hark.documents.xml_nodes import Node, find_nodes
+from hark.documents.xml_document import Node, find_nodes
 from tests.documents.office import HEADER, W, archive, backwards, keep, member, package, shout, texts, translated
 
 TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"

@@ -3,7 +3,7 @@
 import pytest
 
 from hark.documents import epub
-from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from tests.documents.office import archive, backwards, keep, member, shout, texts, translated
 
 CONTAINER = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import DocumentError, ReadingOptions, SegmentTranslation
 from hark.documents.json import MAX_DEPTH
 from tests.documents.translators import constant, is_unchanged, line_ends, read, texts, translate
 

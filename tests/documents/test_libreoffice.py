@@ -12,8 +12,7 @@ import openpyxl
 import pptx
 import pytest
 
-from hark.documents.document import ReadingOptions
-from hark.documents.formats import read_document
+from hark.documents.formats import ReadingOptions, read_document
 from hark.errors import HarkWarning
 from tests.documents.office import shout, translated
 from tests.documents.pdfs import lines

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from hark.documents.document import ReadingOptions, SegmentTranslation
+from hark.documents.formats import ReadingOptions, SegmentTranslation
 from tests.documents.test_markup import scrambled
 from tests.documents.translators import constant, is_unchanged, line_ends, read, shout, texts, translate
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import ReadingOptions
+from hark.documents.formats import ReadingOptions
 from tests.documents.test_markup import NESTED
 from tests.documents.translators import constant, is_unchanged, line_ends, texts, translate
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from hark.documents import odf
-from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from tests.documents import translators as plain
 from tests.documents.office import archive, backwards, keep, member, texts, translated
 

@@ -1,6 +1,6 @@
 """Paragraphs of formatted runs are divided into texts and written with their translations."""
 
-from hark.documents.document import SegmentTranslation
+from hark.documents.formats import SegmentTranslation
 from hark.documents.markup import MAX_TAGS
 from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphText, TextFormat, TextRun, Wrap, emit, pair_halves
 from hark.translate.align import Link

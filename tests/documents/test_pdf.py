@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from hark.documents import pdf
-from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from hark.errors import HarkWarning
 from tests.documents.office import keep, member, shout, texts, translated
 from tests.documents.pdfs import lines, made

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import DocumentError, ReadingOptions, SegmentTranslation
 from hark.documents.messages import _FORMS, numbers_by_form, plural_rule
 from hark.documents.po import escape, unescape
 from tests.documents.translators import constant, dictionary, is_unchanged, line_ends, read, texts, translate

@@ -10,7 +10,7 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from hark.documents import pptx
-from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from tests.documents.office import HEADER, backwards, keep, member, package, texts, translated
 
 TYPE = "application/vnd.openxmlformats-officedocument.presentationml"

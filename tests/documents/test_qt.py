@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.documents.document import DocumentError, ReadingOptions, WrongKindError
+from hark.documents.formats import DocumentError, ReadingOptions, WrongKindError
 from tests.documents.translators import constant, dictionary, is_unchanged, line_ends, texts, translate
 
 TS = """<?xml version="1.0" encoding="utf-8"?>

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import SegmentTranslation
+from hark.documents.formats import SegmentTranslation
 from tests.documents.test_markup import scrambled
 from tests.documents.translators import constant, copy, dictionary, is_unchanged, line_ends, read, texts, translate
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import DocumentError, SegmentTranslation
+from hark.documents.formats import DocumentError, SegmentTranslation
 from hark.documents.subtitles import READING_SPEED, CueSlot, break_lines, split_over_cues
 from hark.translate.align import Link, word_spans
 from tests.documents.translators import constant, dictionary, is_unchanged, line_ends, read, texts, translate

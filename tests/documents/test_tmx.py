@@ -6,7 +6,7 @@ import pytest
 
 from hark.data.compression import ByteStream
 from hark.data.tmx import parse_tmx
-from hark.documents.document import DocumentError, ReadingOptions
+from hark.documents.formats import DocumentError, ReadingOptions
 from hark.documents.xml import check_xml
 from tests.documents.translators import dictionary, is_unchanged, line_ends, texts, translate
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import DocumentError, ReadingOptions
+from hark.documents.formats import DocumentError, ReadingOptions
 from tests.documents.translators import constant, is_unchanged, line_ends, texts, translate
 
 MESSAGES = r'''# A comment with "a string"

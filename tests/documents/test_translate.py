@@ -1,7 +1,9 @@
 """Documents are translated segment by segment, each distinct text once."""
 
-from hark.documents.document import SegmentOutcome
-from hark.documents.formats import read_document
+import subprocess
+import sys
+
+from hark.documents.formats import SegmentOutcome, read_document
 from hark.documents.memory import Memory
 from hark.documents.translate import translate_document
 from tests.documents.plain import Lines, Reversing
@@ -90,3 +92,8 @@ def test_a_message_that_loses_its_placeholder_is_flagged() -> None:
     done = translate_document(read_document("a.json", content), Reversing())
     assert done.content == b'{"size": "The width is %dpx now", "plain": "gnihtoN ereh"}'
     assert [list(map(str, each.reasons)) for each in done.outcomes] == [["protected text was changed (%d)"], []]
+
+
+def test_a_document_without_a_memory_needs_no_training_data() -> None:
+    code = "import sys; from hark.documents import report, translate; print('hark.data' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

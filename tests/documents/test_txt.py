@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import DocumentError
+from hark.documents.formats import DocumentError
 from tests.documents.translators import constant, is_unchanged, line_ends, texts, translate
 
 LETTER = """\

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import DocumentError, ReadingOptions, SegmentTranslation
 from tests.documents.test_markup import scrambled
 from tests.documents.translators import constant, is_unchanged, line_ends, read, texts, translate
 

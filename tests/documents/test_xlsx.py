@@ -9,7 +9,7 @@ from openpyxl.comments import Comment
 from openpyxl.worksheet.table import Table
 
 from hark.documents import xlsx
-from hark.documents.document import Document, DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import Document, DocumentError, ReadingOptions, SegmentTranslation
 from tests.documents.office import HEADER, archive, backwards, keep, member, package, texts, translated
 
 TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import DocumentError, ReadingOptions, SegmentTranslation
 from hark.documents.xml import MAX_DEPTH, check_xml
 from tests.documents.test_markup import scrambled
 from tests.documents.translators import constant, is_unchanged, line_ends, read, texts, translate

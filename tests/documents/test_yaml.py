@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.documents.document import DocumentError, ReadingOptions
+from hark.documents.formats import DocumentError, ReadingOptions
 from hark.documents.messages import read_message
 from tests.documents.translators import constant, is_unchanged, line_ends, texts, translate
 

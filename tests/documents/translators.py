@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from hark.documents.document import Document, ReadingOptions, SegmentTranslation
-from hark.documents.formats import read_document
+from hark.documents.formats import Document, ReadingOptions, SegmentTranslation, read_document
 from hark.translate.align import Link, word_spans
 
 

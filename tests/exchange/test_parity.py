@@ -11,7 +11,7 @@ from hark.bundle import Bundle
 from hark.errors import UserError
 from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import Ids, ParityError, Side, check_sentences, compare, largest_difference, skipped
-from hark.text.normalise import normalise
+from hark.text.vocabulary import normalise
 from hark.weights import Array
 from tests.translate.bundles import make_bundle
 

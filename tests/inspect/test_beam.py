@@ -66,7 +66,7 @@ def check_steps(model: Transformer, search: RecordedSearch) -> int:
             if each.fate == "lives":
                 assert each.token != EOS
         checked += len(step.candidates)
-        alive = [(*alive[each.row], each.token) for each in step.survivors]
+        alive = [(*alive[each.row], each.token) for each in step.candidates if each.fate == "lives"]
         assert len(alive) <= width
     assert not alive  # the search is over
     return checked

@@ -15,7 +15,7 @@ from hark.inspect.recording import Recording, record
 from hark.inspect.variants import attention_of, without_heads
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import SPECIAL
-from hark.translate.coder import Coder
+from hark.text.vocabulary import Coder
 from hark.translate.load import Loaded
 from tests.inspect.hidden import without_words
 

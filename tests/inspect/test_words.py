@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.inspect.words import Spelling
-from hark.text.normalise import normalise
 from hark.text.tokenizer import BOS, EOS
+from hark.text.vocabulary import normalise
 from tests.inspect.scripts import ARABIC, CHINESE, tokenizer
 from tests.translate.stub import tokenizer as european
 

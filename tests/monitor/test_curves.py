@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.monitor import curves_page, curves_picture
+from hark.monitor import plot
 from hark.monitor.curves import POINTS, Run, charts_of, place, smooth, thin
 from hark.monitor.overview import describe_run
 from hark.pages import charts
@@ -110,14 +110,14 @@ def test_only_speed_is_drawn_from_zero_in_the_picture() -> None:
     assert [title for title, chart in charts.items() if chart.from_zero] == ["Speed"]
     assert axes.value_range(charts["Speed"].curves[0].values, from_zero=True) == (0.0, pytest.approx(106_050))
     assert axes.value_range(charts["Speed"].curves[0].values)[0] > 99_000
-    root = ElementTree.fromstring(curves_picture.draw([steady_run()]))
+    root = ElementTree.fromstring(plot.draw([steady_run()]))
     labels = [[each.text for each in chart.findall("{*}text[@class='end']")][1:] for chart in root.findall("{*}g")]
     assert labels[-1][0] == "0"
     assert labels[-1][-1] == "100k"
 
 
 def test_only_speed_is_drawn_from_zero_on_the_page(browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "curves.html").write_text(curves_page.render([steady_run()]), encoding="utf-8")
+    (tmp_path / "curves.html").write_text(plot.render([steady_run()]), encoding="utf-8")
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto((tmp_path / "curves.html").as_uri())
@@ -136,14 +136,14 @@ def test_non_finite_values_are_left_out() -> None:
     run = run_of("one", train(1, loss=math.nan, grad_norm=math.inf), train(2), dev(2, math.nan))
     charts = charts_of([run])
     assert all(math.isfinite(value) for chart in charts for curve in chart.curves for value in curve.values)
-    assert data_in(curves_page.render([run]))
+    assert data_in(plot.render([run]))
 
 
 def test_a_long_run_makes_a_small_page_with_its_extremes() -> None:
     losses = [3 + math.sin(step) for step in range(1, 20_001)]
     losses[777] = 99.25
     run = run_of("long", *(train(step, loss=loss) for step, loss in enumerate(losses, start=1)))
-    page = curves_page.render([run])
+    page = plot.render([run])
     curves = [curve for chart in data_in(page)["charts"] for curve in chart["curves"]]  # type: ignore[attr-defined]
     assert max(len(curve["values"]) for curve in curves) <= POINTS
     assert max(curves[0]["values"]) == 99.25
@@ -167,7 +167,7 @@ class Elements(HTMLParser):
 
 
 def test_the_page_contains_all_runs_and_loads_nothing() -> None:
-    page = curves_page.render(two_runs())
+    page = plot.render(two_runs())
     data = data_in(page)
     assert data["runs"] == ["first", EVIL]
     assert {curve["run"] for chart in data["charts"] for curve in chart["curves"]} == {0, 1}  # type: ignore[attr-defined]
@@ -181,7 +181,7 @@ def test_the_page_contains_all_runs_and_loads_nothing() -> None:
 
 
 def test_the_page_offers_each_axis_and_starts_with_the_requested_one() -> None:
-    page = curves_page.render(two_runs(), "tokens")
+    page = plot.render(two_runs(), "tokens")
     assert data_in(page)["axis"] == "tokens"
     for axis in ("step", "tokens", "time"):
         assert f'data-axis="{axis}" aria-pressed="{str(axis == "tokens").lower()}"' in page
@@ -189,13 +189,13 @@ def test_the_page_offers_each_axis_and_starts_with_the_requested_one() -> None:
 
 def test_a_run_without_records_is_not_an_error() -> None:
     for runs in ([run_of("new")], [run_of("new"), run_of("newer", train(1))]):
-        assert "new" in curves_page.render(runs)
-        ElementTree.fromstring(curves_picture.draw(runs))
+        assert "new" in plot.render(runs)
+        ElementTree.fromstring(plot.draw(runs))
 
 
 @pytest.mark.parametrize("axis", ["step", "tokens", "time"])
-def test_the_picture_is_valid_and_draws_within_its_frame(axis: curves_picture.Axis) -> None:
-    root = ElementTree.fromstring(curves_picture.draw(two_runs(), axis))
+def test_the_picture_is_valid_and_draws_within_its_frame(axis: plot.Axis) -> None:
+    root = ElementTree.fromstring(plot.draw(two_runs(), axis))
     paths = [each.attrib["d"] for each in root.findall(".//{*}path")]
     assert len(paths) == 2 * 2 * 3 + 2 * 2 + 2
     for path in paths:

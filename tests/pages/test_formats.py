@@ -49,3 +49,9 @@ def test_a_share_never_rounds_to_none_or_all(part: int, whole: int, expected: st
 def test_a_share_is_accurate(part: int, rest: int) -> None:
     whole = part + rest
     assert float(formats.share(part, whole).removesuffix("%")) == pytest.approx(100 * part / whole, abs=0.06)
+
+
+def test_columns_of_a_table_are_as_wide_as_their_longest_cell() -> None:
+    rows = [("run", "state", "step"), ("a", "finished", "1,000")]
+    assert list(formats.aligned(rows, left=2)) == ["run  state      step", "a    finished  1,000"]
+    assert list(formats.aligned([("", "de"), ("en", "-")])) == ["    de", "en   -"]

@@ -3,12 +3,21 @@
 import re
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.parse.score import BracketScore, score_by_length, score_pair, score_trees
+from hark.parse.score import (
+    BracketScore,
+    LengthScore,
+    draw_curve,
+    length_table,
+    score_by_length,
+    score_pair,
+    score_trees,
+)
 from hark.text.trees import TOP, Tree, format_tree, parse_tree
 from tests.text.test_trees import TREES
 
@@ -24,6 +33,7 @@ EVALB = {
     "tag_accuracy": 100.0,
 }
 """Its summary of all pairs, which have the same tags on both sides."""
+SCORES = [LengthScore(1, 10, BracketScore(9, 10, 10, 4, 2)), LengthScore(11, 20, BracketScore(3, 4, 4, 1, 0))]
 
 
 def golden() -> list[tuple[Tree, Tree, tuple[int, ...]]]:
@@ -117,3 +127,18 @@ def test_scores_by_length_add_up() -> None:
 
 def test_an_empty_corpus_scores_zero() -> None:
     assert score_trees([]).f1 == 0
+
+
+def test_the_table_has_a_row_per_range() -> None:
+    assert [line.split() for line in length_table(SCORES)] == [
+        ["words", "sentences", "F1", "complete"],
+        ["1-10", "4", "90.00", "50.00"],
+        ["11-20", "1", "75.00", "0.00"],
+    ]
+
+
+def test_the_picture_has_a_point_per_range_and_parser() -> None:
+    root = ElementTree.fromstring(draw_curve({"ours": SCORES, "<other>": SCORES[:1]}))
+    titles = [each.text for each in root.iter("{http://www.w3.org/2000/svg}title")][1:]
+    assert titles == ["90.0", "75.0", "90.0"]
+    assert "<other>" in [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]

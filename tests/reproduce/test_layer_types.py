@@ -1,12 +1,12 @@
 """The layers of Table 1, and what is counted and measured of them."""
 
+import math
 from collections.abc import Callable
 
 import pytest
 import torch
 
 from hark.model.patterns import scaled_dot_product_attention
-from hark.reproduce.layer_measures import count_flops, graph_depth, path_length, reaches, saved_bytes, time_pass
 from hark.reproduce.layer_types import (
     LAYER_TYPES,
     Convolution,
@@ -14,6 +14,14 @@ from hark.reproduce.layer_types import (
     Recurrent,
     RestrictedAttention,
     StepByStepAttention,
+    count_flops,
+    fit_exponent,
+    graph_depth,
+    name_law,
+    path_length,
+    reaches,
+    saved_bytes,
+    time_pass,
 )
 
 KINDS = {each.name: each for each in LAYER_TYPES}
@@ -79,3 +87,23 @@ def test_a_pass_is_timed_forward_and_backward() -> None:
     assert time_pass(layer, x, repeats=2) > 0
     assert x.grad is not None
     assert all(weight.grad is not None for weight in layer.parameters())
+
+
+def test_an_exponent_ignores_constant_costs_of_small_sizes() -> None:
+    assert fit_exponent([(n, 3.0 * n**2) for n in (16, 32, 64, 128)]) == pytest.approx(2.0)
+    with_constant = [(n, 1e4 + n**2) for n in (16, 32, 2048, 4096)]
+    assert fit_exponent(with_constant) == pytest.approx(2.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("values", "law"),
+    [
+        ([7, 7, 7, 7, 7], "O(1)"),
+        ([2, 3, 4, 4, 5], "O(log n)"),
+        ([math.ceil((n - 1) / 4) for n in (8, 16, 32, 64, 128)], "O(n)"),
+        ([5 * n + 3 for n in (8, 16, 32, 64, 128)], "O(n)"),
+        ([n * n for n in (8, 16, 32, 64, 128)], "O(n²)"),
+    ],
+)
+def test_the_law_of_a_count_is_named(values: list[int], law: str) -> None:
+    assert name_law(list(zip((8, 16, 32, 64, 128), values, strict=True))) == law

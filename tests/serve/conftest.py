@@ -15,7 +15,7 @@ import uvicorn
 from starlette.routing import Route
 
 from hark.models import shipped_folder
-from hark.serve.log import Log
+from hark.serve.observation import Log
 from hark.serve.server import HarkServer, listen, make_server, url_of
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings

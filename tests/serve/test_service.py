@@ -17,7 +17,7 @@ from hark.serve.running import RunningModel
 from hark.serve.service import Job, Service, Translated
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Shelf
-from hark.text.identification import Ranking
+from hark.text.detector import Ranking
 from hark.translate.load import Loaded
 from hark.translate.second_look import NLL
 from hark.translate.translation import Sentence
@@ -366,7 +366,7 @@ async def test_no_request_hangs_while_models_are_evicted(monkeypatch: pytest.Mon
         each.nll = lambda pairs, **_: [NLL(1.0, 1.0)] * len(pairs)  # type: ignore[method-assign]
         return each
 
-    monkeypatch.setattr("hark.translate.source_language.rank", undecided)
+    monkeypatch.setattr("hark.translate.languages.rank", undecided)
     monkeypatch.setattr("tests.serve.stubs.loaded", equally_doubtful)
     statuses: list[int] = []
 

@@ -141,10 +141,10 @@ def test_a_user_table_that_cannot_be_read_is_skipped(tmp_path: Path, monkeypatch
     own.write_text("Hello\tMoin\n")
     open_file = Path.open
 
-    def refuse(path: Path, *given: Any) -> object:
+    def refuse(path: Path, *given: Any, **named: Any) -> object:
         if path == own:
             raise PermissionError(13, "Permission denied", str(path))
-        return open_file(path, *given)
+        return open_file(path, *given, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", refuse)

@@ -4,8 +4,8 @@ import pytest
 
 from hark.text.protect import find, has_words, restore
 from hark.text.rewrite import Rewriting
+from hark.text.vocabulary import Coder
 from hark.translate.attempts import mask
-from hark.translate.coder import Coder
 from tests.translate.stub import tokenizer
 
 UNKNOWN = Coder(tokenizer(), tokenizer()).unknown

@@ -8,9 +8,9 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
 from hark.text.tokenizer import Tokenizer, train_tokenizer
+from hark.text.vocabulary import normalise
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
 OTHERS = ["Съешь ещё этих булок", "می‌خواهم", "視野無限廣，窗外有藍天。", "👩‍👩‍👧‍👦 👍🏽", "nul\x00byte", "", "  "]

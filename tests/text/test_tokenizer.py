@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from hark.errors import UserError
 from hark.text.address import has_symbols
-from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
 from hark.text.tokenizer import MAX_ONE_BY_ONE, Tokenizer, train_symbols, train_tokenizer
-from hark.text.vocabulary import SpecialIds
+from hark.text.vocabulary import SpecialIds, normalise
 from tests.translate import stub
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"

@@ -1,6 +1,7 @@
-"""Tags, start and end around a text, and opening the vocabularies of a bundle."""
+"""Normalisation; ids of both sides, with tags, start and end; and opening the vocabularies of a bundle."""
 
 import pickle
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,119 @@ from hark.errors import UserError
 from hark.facts import Facts, VocabularyFacts
 from hark.text.opening import open_vocabularies
 from hark.text.tokenizer import Tokenizer, train_tokenizer
-from hark.text.vocabulary import SpecialIds, TagScheme
+from hark.text.vocabulary import Coder, SpecialIds, TagScheme, normalise
 from tests.translate.bundles import make_bundle
-from tests.translate.stub import tokenizer
+from tests.translate.stub import many_to_many, tokenizer
+
+# Including surrogates: JSON escapes can produce them.
+any_text = st.text(st.characters(codec=None))
+
+
+@given(any_text)
+def test_is_idempotent(text):
+    once = normalise(text)
+    assert normalise(once) == once
+
+
+@given(any_text)
+def test_result_is_nfc_with_single_spaces(text):
+    result = normalise(text)
+    assert unicodedata.is_normalized("NFC", result)
+    assert result == " ".join(result.split())
+    assert result.encode("utf-8").decode("utf-8") == result
+
+
+@given(st.text("abc ü\u0301\u200b\u00ad", max_size=12))
+def test_letters_and_accents_brought_together_are_composed(text):
+    assert unicodedata.is_normalized("NFC", normalise(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  a \t b\n", "a b"),
+        ("10\u00a0000\u202f€\u3000!\u2028x\x85y\x0bz", "10 000 € ! x y z"),
+        ("Ko\u00adope\u200bra\u2060tion\ufeff", "Kooperation"),
+        ("e\u0301", "é"),
+        ("e\u200b\u0301", "é"),
+        ("a\ud800b", "a\ufffdb"),
+        ("a\u2581b", "a_b"),
+        ("", ""),
+        (" \u200b ", ""),
+    ],
+)
+def test_examples(text, expected):
+    assert normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "½ ™ ﬁ Ａ ² …",  # NFKC would rewrite them
+        "👩‍👩‍👧‍👦 👍🏽 🏳️‍🌈 ❤️",  # joined with U+200D, varied with U+FE0F
+        "می‌خواهم",  # Persian, with the non-joiner
+        "क्‍ष",  # Devanagari, with the joiner
+        "a\x00b",
+    ],
+)
+def test_preserves_meaningful_characters(text):
+    assert normalise(text) == text
+
+
+CODER = Coder(tokenizer(), tokenizer())
+
+
+@given(st.text(max_size=30))
+def test_encoding_equals_the_tokenizers(text: str) -> None:
+    tokens = CODER.source.encode_literal(text)
+    assert tokens == tokenizer().encode([text])[0]
+    assert CODER.decode(tuple(tokens)) == normalise(text)
+
+
+@given(st.lists(st.integers(0, 699), max_size=20))
+def test_decoded_text_is_one_line(tokens: list[int]) -> None:
+    text = CODER.decode(tuple(tokens))
+    assert text == " ".join(text.split())
+    if "\ufffd" not in text:  # both replace invalid bytes, but not always with the same number of characters
+        assert text == " ".join(tokenizer().decode([tokens])[0].split())
+
+
+@given(st.text(max_size=30), st.integers(1, 40))
+def test_fits_counts_tokens(text: str, limit: int) -> None:
+    if CODER.fits(text, limit):
+        assert len(CODER.source.encode_literal(text)) <= limit
+    else:
+        assert len(CODER.source.encode_literal(text)) > limit
+
+
+def test_unknown_characters() -> None:
+    assert CODER.unknown("The cat is 5 € (yes).\u00a0\t\ufeff") == ""
+    assert set(CODER.unknown("a 👍 и ł\u2581 \ud800 „»—₴´")) == set("👍иł\u2581\ud800")
+    assert CODER.unknown("Ba\u0308r") == ""
+
+
+def test_a_model_of_one_pair_ignores_languages() -> None:
+    vocabulary = CODER.source
+    ids = [*vocabulary.encode_literal("the cat"), vocabulary.special.end]
+    assert vocabulary.source_ids("the cat") == vocabulary.source_ids("the cat", "fr") == ids
+    assert vocabulary.prefix() == vocabulary.prefix("fr") == ()
+
+
+def test_the_encoder_input_starts_with_the_tag() -> None:
+    coder = many_to_many("source")
+    assert coder.source.source_ids("the cat", "de")[0] == coder.source.tag("de")
+    assert coder.source.source_ids("the cat", "de")[1:] == CODER.source.source_ids("the cat")
+    assert coder.target.prefix("de") == ()
+    with pytest.raises(UserError, match="choose one with -t"):
+        coder.source.source_ids("the cat")
+
+
+def test_the_tag_counts_as_a_token() -> None:
+    tokens = len(CODER.source.encode_literal("the cat sees a tree"))
+    assert CODER.fits("the cat sees a tree", tokens)
+    assert not many_to_many("source").fits("the cat sees a tree", tokens)
+    assert many_to_many("source").fits("the cat sees a tree", tokens + 1)
+
 
 MANY = Facts(pairs=(("en", "de"), ("de", "en")), vocabulary=VocabularyFacts(language_tags="source"))
 

@@ -9,7 +9,9 @@ import numpy as np
 from hark.config import BatchConfig, Config, DataConfig, ModelConfig
 from hark.engine.interface import Engine
 from hark.engine.request import Answer, Hypothesis, Request
+from hark.facts import Facts, LanguageTags, VocabularyFacts
 from hark.text.tokenizer import Tokenizer, train_tokenizer
+from hark.text.vocabulary import Coder, TagScheme
 from hark.translate.translator import Translator
 
 TEXT = """
@@ -113,3 +115,10 @@ def translator(
     # Into the same language, so that copied text is unchanged, including numbers.
     config = Config(data=DataConfig(source="en", target="en"), batches=BatchConfig(max_length=max_length))
     return Translator(engine, tokenizer(), tokenizer(), config), engine
+
+
+def many_to_many(tags: LanguageTags) -> Coder:
+    """A model from English to German and back, with tags."""
+    facts = Facts(pairs=(("en", "de"), ("de", "en")), vocabulary=VocabularyFacts(language_tags=tags))
+    vocabulary = Tokenizer(tokenizer().model, scheme=TagScheme.of(facts))
+    return Coder(vocabulary, vocabulary)

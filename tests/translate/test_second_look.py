@@ -14,8 +14,8 @@ from hark.config import DecodeConfig
 from hark.engine.request import Hypotheses, Hypothesis, Request, ScoreRequest
 from hark.models import find_pair, shipped_folder
 from hark.text.segments import TextLayout
+from hark.text.vocabulary import Coder
 from hark.translate.attempts import whole_piece
-from hark.translate.coder import Coder
 from hark.translate.piece import Options, find_items, has_unseen
 from hark.translate.readings import Candidate, best_candidate
 from hark.translate.second_look import MAX_CHARS, MAX_WORST_NLL, NLL, SecondLook, look_again

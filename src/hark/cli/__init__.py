@@ -5,6 +5,7 @@ failure, 128 plus the signal number after a signal (130 for Ctrl-C).
 """
 
 import errno
+import fcntl
 import os
 import sys
 import warnings
@@ -13,10 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from hark.cli.completion import answer_shell
 from hark.cli.interrupts import Interrupts, describe_interrupt
-from hark.cli.stdio import drop_output, fill_missing_streams, stdout_is_closed
-from hark.cli.verbs import VERBS, Verbs, show_version
+from hark.cli.verbs import ASK, VERBS, Verbs, show_version
 from hark.errors import HarkError, HarkWarning
 
 __all__ = ["VERBS", "app", "main"]
@@ -33,6 +32,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="See hark help VERB for the options and examples of a verb.",
 )
+OPPOSITE = {0: os.O_WRONLY, 1: os.O_RDONLY}
+"""Modes in which /dev/null replaces stdin and stdout: reading stdin and writing to stdout remain errors."""
 
 
 @app.callback()
@@ -58,7 +59,10 @@ def main() -> None:
     if debug:
         arguments.remove("--debug")
     fill_missing_streams()
-    answer_shell()
+    if ASK in os.environ:
+        from hark.cli.completion import answer_shell
+
+        answer_shell()
     with warnings.catch_warnings(), Interrupts() as interrupts:
         warnings.showwarning = show_warning  # type: ignore[assignment]
         try:
@@ -134,3 +138,32 @@ def stop(message: str, status: int) -> None:
     with suppress(OSError):  # the terminal may be gone
         sys.stderr.write("hark: " + " ".join(message.split()) + "\n")
     sys.exit(status)
+
+
+def fill_missing_streams() -> None:
+    """Open /dev/null on closed descriptors 0, 1 and 2, so that no file opened later gets one of them.
+
+    Writing results to a closed stdout is an error (`stdout_is_closed`); messages to a closed stderr are dropped.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            if os.open(os.devnull, OPPOSITE.get(number, os.O_WRONLY)) == number:  # the lowest free descriptor
+                os.set_inheritable(number, True)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def stdout_is_closed() -> bool:
+    try:
+        return fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+    except OSError:
+        return True
+
+
+def drop_output() -> None:
+    """Discard buffered output: Python would report the error again when it closes stdout."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -12,7 +12,7 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.documents.alignment import Evidence
-    from hark.documents.document import Document
+    from hark.documents.formats import Document
     from hark.documents.tmx import TranslationUnit
     from hark.translate.load import Loaded
 
@@ -86,7 +86,7 @@ class EvidenceFinder:
 
 def translate_quickly(loaded: "Loaded", source: str, target: str, texts: list[str]) -> list[str]:
     """Translate sentences well enough to compare their words."""
-    from hark.cli.document_run import segment_progress
+    from hark.cli.documents import segment_progress
     from hark.cli.model_choice import model_codes
 
     codes = dict(zip(("source", "target"), model_codes(loaded, source, target), strict=True))
@@ -190,7 +190,7 @@ def index_files(folder: Path) -> dict[str, Path]:
     """The documents of a folder and below by name, without suffix and language code."""
     import re
 
-    from hark.cli.document_files import is_hidden
+    from hark.cli.documents import is_hidden
     from hark.documents.formats import find_suffix
 
     files: dict[str, Path] = {}

@@ -1,9 +1,10 @@
 """`hark completion`: shell completion of verbs, options, models, languages, recipes and settings."""
 
-import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
+
+from hark.cli.verbs import ASK, VERBS
 
 if TYPE_CHECKING:
     from hark.models import InstalledModel
@@ -14,8 +15,6 @@ EXAMPLES = (
     "hark completion fish > ~/.config/fish/completions/hark.fish",
 )
 
-ASK = "_HARK_COMPLETE"
-"""Variable that a shell sets to ask for completions. All shells use `complete_fish`, typer's plainest format."""
 ASKING = f"env {ASK}=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS"
 
 SCRIPTS = {
@@ -73,14 +72,13 @@ def completion(
 
 
 def answer_shell() -> None:
-    """Answer a shell's request for completions. Imports typer's completion only then."""
-    if ASK in os.environ:
-        from typer._completion_classes import FishComplete
-        from typer.completion import completion_init  # type: ignore[attr-defined]
+    """Answer a shell's request for completions."""
+    from typer._completion_classes import FishComplete
+    from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        # typer has rich wrap long help texts, and shells would offer each further line as a completion.
-        FishComplete.format_completion = format_completion  # type: ignore[assignment, method-assign]
-        completion_init()
+    # typer has rich wrap long help texts, and shells would offer each further line as a completion.
+    FishComplete.format_completion = format_completion  # type: ignore[assignment, method-assign]
+    completion_init()
 
 
 def format_completion(_: Any, item: Any) -> str:
@@ -96,8 +94,6 @@ ACTIONS = ("get", "add", "remove")
 
 
 def verbs() -> Candidates:
-    from hark.cli.verbs import VERBS
-
     return [(verb, "") for verb in VERBS]
 
 

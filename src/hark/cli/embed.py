@@ -79,7 +79,7 @@ def embed(
 
 def find_texts(words: list[str], errors: Literal["strict", "replace"]) -> tuple[Path | str | None, Iterable[str]]:
     """The input, and its texts: the arguments if there are several, else lines."""
-    from hark.cli.inputs import find_input, read_lines
+    from hark.cli.streams import find_input, read_lines
 
     source = find_input(words, "read")
     if isinstance(source, str) and len(words) > 1:

@@ -36,7 +36,7 @@ def fill(
     filler with its probability and the text that has it. Each of several gaps in a line is filled by itself.
     """
     require("torch", "train", "hark fill")
-    from hark.cli.inputs import find_input, read_lines
+    from hark.cli.streams import find_input, read_lines
     from hark.tasks.encoder import LoadedEncoder, find_encoder
     from hark.tasks.fill import GapFiller
 

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hark.cli import options
-from hark.cli.printing import plain_table
 from hark.cli.streams import STDOUT, check_new_file, print_note, shown_count, write_text
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
     from hark.inspect.attention import Head
+    from hark.inspect.heads.alignment import Gold
     from hark.inspect.heads.corpus import HeadCorpus, HeadExample
     from hark.inspect.heads.finder import Finder, HeadReport, WordPair
-    from hark.inspect.heads.gold import Gold
     from hark.inspect.heads.importance import HeadEffect, Scorer
     from hark.translate.load import Loaded
 
@@ -165,8 +164,8 @@ def read(
     tokenised: bool,
 ) -> "tuple[HeadCorpus, list[tuple[WordPair, Gold]] | None]":
     """Read and encode the corpus; with gold alignments, also return the words and links of each line."""
+    from hark.inspect.heads.alignment import detokenise, read_gold
     from hark.inspect.heads.corpus import encode, read_texts
-    from hark.inspect.heads.gold import detokenise, read_gold
 
     texts = read_texts(on, languages, limit)
     words: list[WordPair] = [(source.split(), target.split()) for source, target in texts]
@@ -208,14 +207,13 @@ def corpus_name(on: tuple[str, str]) -> str:
 
 
 def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None) -> None:
-    from hark.inspect.heads import curve as curve_picture
-    from hark.inspect.heads import picture as grid_picture
+    from hark.inspect.heads.picture import draw, draw_curve
 
     drawn = {}
     if output is not None:
-        drawn[output] = grid_picture.draw(report)
+        drawn[output] = draw(report)
     if curve is not None and report.importance is not None:
-        drawn[curve] = curve_picture.draw(report, report.importance.curve)
+        drawn[curve] = draw_curve(report, report.importance.curve)
     for path, picture in drawn.items():
         write_text(path, picture)
         print_note(str(path))
@@ -223,10 +221,11 @@ def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None
 
 def show(report: "HeadReport") -> None:
     from hark.inspect.heads.table import notes, rows
+    from hark.pages.formats import aligned
 
     header, *body = rows(report)
     if not sys.stdout.isatty():
-        sys.stdout.write("\n".join([plain_table([header, *body]), *notes(report), ""]))
+        sys.stdout.write("\n".join([*aligned([header, *body], left=2), "", *notes(report), ""]))
         return
     from rich.console import Console
     from rich.table import Table

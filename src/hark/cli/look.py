@@ -134,8 +134,7 @@ def load_for(
 
 def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> str:
     """Read the first non-blank line, and the next one, which shows that there is more text. Cut a huge line."""
-    from hark.cli.inputs import find_input
-    from hark.cli.streams import decode_line, open_file
+    from hark.cli.streams import decode_line, find_input, open_file
     from hark.inspect.beginning import BEGINNING
 
     given = find_input(words)

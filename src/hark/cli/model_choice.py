@@ -53,7 +53,7 @@ def choose_installed(
     from hark.cli.streams import print_note
     from hark.text.language_names import language_name
     from hark.translate.choice import Choice, LoadedModels, choose
-    from hark.translate.source_language import PLAUSIBLE, resolve
+    from hark.translate.languages import PLAUSIBLE, resolve
 
     if model is not None:
         folder, pair = models.find_named(model)
@@ -113,7 +113,7 @@ def read_beginning(lines: Iterable[str], characters: int | None = None) -> tuple
     """Read as much of a text as a choice depends on, by default that of the language; return that, and the whole
     text."""
     from hark.cli.streams import ArrivingLines
-    from hark.text.identification import GLANCE
+    from hark.text.detector import GLANCE
 
     characters = GLANCE if characters is None else characters
     rest = iter(lines)

@@ -59,7 +59,7 @@ def parse(
     not predict any. Scores follow evalb (COLLINS.prm): punctuation and the root do not count, ADVP equals PRT.
     """
     require("torch", "train", "hark parse")
-    from hark.cli.inputs import find_input, read_lines
+    from hark.cli.streams import find_input, read_lines
     from hark.parse.parser import Parser
     from hark.translate.load import Loaded
 
@@ -95,7 +95,7 @@ def find_parser(model: str | None) -> Path:
 def sentences_in(lines: Iterable[str], ready: bool, language: str) -> Iterator[list[str]]:
     """The words of each sentence. If the lines are `ready`, each is a sentence of words separated by spaces."""
     from hark.parse.parser import split_words
-    from hark.text.sentences import split_sentences
+    from hark.text.segments import split_sentences
 
     for line in lines:
         sentences = [line.split()] if ready else [split_words(each) for each in split_sentences(line.strip(), language)]
@@ -121,8 +121,7 @@ def print_trees(parser: "Parser", sentences: Iterable[list[str]], output: Path |
 
 
 def score_treebank(parser: "Parser", path: Path, output: Path | None, as_json: bool) -> None:
-    from hark.parse.length_curve import draw_curve, length_table
-    from hark.parse.score import score_by_length, score_trees
+    from hark.parse.score import draw_curve, length_table, score_by_length, score_trees
     from hark.parse.treebank import read_treebank
 
     gold = read_treebank(path)

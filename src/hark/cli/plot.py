@@ -38,7 +38,7 @@ def plot(
 
     Shows loss, dev scores, learning rate, gradient norm and speed on one self-contained page.
     """
-    from hark.monitor import curves_page, curves_picture
+    from hark.monitor.plot import draw, render
 
     kind = ".html" if output == STDOUT else output.suffix.lower()
     if kind not in (".html", ".htm", ".svg"):
@@ -46,7 +46,7 @@ def plot(
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file")
     runs = read_runs(folders)
-    text = curves_picture.draw(runs, axis) if kind == ".svg" else curves_page.render(runs, axis)
+    text = draw(runs, axis) if kind == ".svg" else render(runs, axis)
     write_text(output, text)
     if output == STDOUT:
         return

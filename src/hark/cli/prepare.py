@@ -251,7 +251,7 @@ def summary(dataset: "Dataset") -> str:
 
 def describe_directions(dataset: "Dataset") -> Iterator[str]:
     """The pairs by direction, if there are several: a row for each source, a column for each target."""
-    from hark.pages.formats import short
+    from hark.pages.formats import aligned, short
 
     pairs = {(direction.source, direction.target): short(direction.pairs) for direction in dataset.report.directions}
     if len(pairs) < 2:
@@ -259,9 +259,7 @@ def describe_directions(dataset: "Dataset") -> Iterator[str]:
     codes = list(dataset.report.languages)
     yield f"pairs in {len(pairs)} directions (rows: source, columns: target):"
     rows = [["", *codes], *([one, *(pairs.get((one, other), "-") for other in codes)] for one in codes)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    yield from (f"  {line}" for line in aligned(rows, left=0))
 
 
 def suspicions(report: "DatasetReport") -> Iterator[str]:

@@ -1,9 +1,9 @@
-"""Printing of translations as text, n-best columns or JSON, and of tables."""
+"""Printing of translations as text, n-best columns or JSON."""
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -90,16 +90,3 @@ def without_end(text: str) -> str:
 
 def rounded(score: float | None) -> float | None:
     return None if score is None else round(score, 4)
-
-
-def plain_table(rows: Sequence[Sequence[str]]) -> str:
-    """A table as plain text: the first two columns left-aligned, numbers right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            text.ljust(width) if column < 2 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines) + "\n"

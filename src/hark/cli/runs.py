@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hark.cli.printing import plain_table
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -41,7 +40,10 @@ def runs(
     elif sys.stdout.isatty():
         show_table([cells(each, size) for each, size in found])
     else:
-        sys.stdout.write(plain_table([COLUMNS, *(cells(each, size) for each, size in found)]))
+        from hark.pages.formats import aligned
+
+        table = [COLUMNS, *(cells(each, size) for each, size in found)]
+        sys.stdout.writelines(f"{line}\n" for line in aligned(table, left=2))
 
 
 def cells(run: "Overview", size: int) -> tuple[str, ...]:

@@ -110,18 +110,29 @@ def translate(
     Documents (DOCX, HTML, subtitles, YAML and more) keep their layout. Their translation is written beside them unless
     -o names a file. An interrupted run continues where it stopped. Files of other types need --as.
     """
-    from hark.cli.inputs import STDIN_FILE, find_format, find_input, group_lines, read_lines
     from hark.cli.interrupts import leave_at_once
     from hark.cli.model_choice import choose_form, choose_model, model_codes
     from hark.cli.printing import write
-    from hark.cli.streams import STDOUT, shown_progress, writer
-    from hark.documents.glossary import read_glossary_files
+    from hark.cli.streams import (
+        STDIN_FILE,
+        STDOUT,
+        find_format,
+        find_input,
+        group_lines,
+        read_lines,
+        shown_progress,
+        writer,
+    )
     from hark.translate.load import Loaded
 
     if align and not as_json:
         raise UserError("--align requires --json")
     text = find_input(words or [])
-    terms = read_glossary_files(glossary, do_not_translate)
+    terms = None
+    if glossary is not None or do_not_translate is not None:
+        from hark.documents.glossary import read_glossary_files
+
+        terms = read_glossary_files(glossary, do_not_translate)
     changes = options.search_changes(search or [], beam, nbest)
     how = {"split": split, "protect": protect, "join": join, "check": check, **changes}
     machine = (engine, device, precision, threads)
@@ -134,8 +145,7 @@ def translate(
             text = STDIN_FILE
         plain = errors == "replace" or as_json or nbest > 1 or output in (None, STDOUT)
         if reads_documents(text, recursive, file_options, suffix, plain):
-            from hark.cli.document_files import reading_options, translate_documents
-            from hark.cli.document_run import DocumentChoices
+            from hark.cli.documents import DocumentChoices, reading_options, translate_documents
 
             if as_json or nbest > 1:
                 raise UserError("--json and --nbest are for plain text; for a document, use --report")
@@ -189,7 +199,7 @@ def reads_documents(
 ) -> bool:
     """Whether the input is read as documents: folders, files of document formats, and plain text with options that
     only documents have, or in another encoding, which the output has too unless it is `plain`: lines in UTF-8."""
-    from hark.cli.document_files import is_document
+    from hark.cli.documents import is_document
     from hark.cli.streams import is_utf8
 
     given = [name for name, value in file_options.items() if value is not None]

@@ -17,6 +17,8 @@ VERBS = (
 )  # fmt: skip
 """In the order of `hark --help`, the most used first. Verb `x` is the function `x` in `hark/cli/x.py`, or `x_` in
 `x_.py` if `x` is a keyword. Its docstring is its help. A test parses the commands in that module's `EXAMPLES`."""
+ASK = "_HARK_COMPLETE"
+"""Variable that a shell sets to ask for completions. All shells use `complete_fish`, typer's plainest format."""
 
 
 class Verb(TyperCommand):

@@ -13,7 +13,7 @@ from hark.config import CleanConfig
 from hark.data.held_out import HeldOut
 from hark.data.language import LanguageCheck
 from hark.text.detector import base_language
-from hark.text.normalise import normalise
+from hark.text.vocabulary import normalise
 
 # In order of application; a pair counts for the first rule that drops it.
 RULES = (

@@ -17,9 +17,9 @@ from hark.data.store import SIDES, Side
 from hark.data.swaps import find_names
 from hark.data.workers import run_jobs
 from hark.facts import LanguagePair
-from hark.text.normalise import normalise
 from hark.text.tokenizer import Tokenizer, train_symbols, train_tokenizer
 from hark.text.trees import TREES
+from hark.text.vocabulary import normalise
 
 SAMPLE = 250_000
 """Pairs from which the vocabulary and the names are learnt. Twice as many do not shorten the encoded text (37,000

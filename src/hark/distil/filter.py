@@ -18,9 +18,9 @@ from hark.data.tally import cut
 from hark.engine.interface import Engine
 from hark.engine.request import Hypothesis, Request
 from hark.facts import LanguagePair
-from hark.text.normalise import normalise
-from hark.text.vocabulary import Vocabulary
-from hark.translate.faults import FAULTS, Fault, find_faults
+from hark.text.vocabulary import Vocabulary, normalise
+from hark.translate.readings import find_faults
+from hark.translate.translation import FAULTS, Fault
 
 
 @dataclass(eq=False)

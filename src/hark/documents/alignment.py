@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from hark.documents.document import Document
+from hark.documents.formats import Document
 from hark.documents.tmx import TranslationUnit
-from hark.text.sentences import split_sentences
+from hark.text.segments import split_sentences
 
 STEM_LETTERS = 5
 """Letters of a word that are compared: endings differ."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 from html import unescape
 
-from hark.documents.document import Document
 from hark.documents.encoding import DecodedText
+from hark.documents.formats import Document
 from hark.documents.markup_tokens import pair_up, tokenise
 from hark.documents.messages import EncodedMessage, Message, is_identifier
 from hark.documents.placing import InlineTree

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from hark.documents.document import Document, DocumentError, Segment, SegmentTranslation
+from hark.documents.formats import Document, DocumentError, Segment, SegmentTranslation
 
 MAX_MEMBERS = 20_000
 MAX_BYTES = 1 << 30

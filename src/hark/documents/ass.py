@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from hark.documents.placing import InlineTree
 from hark.documents.subtitles import Cue, SubtitleDocument, split_dialogue
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from hark.documents.document import SegmentKey, SegmentOutcome
+from hark.documents.formats import SegmentKey, SegmentOutcome
 from hark.errors import HarkError, UserError
 
 FORMAT = 1

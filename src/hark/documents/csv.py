@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from hark.documents.messages import EncodedMessage, is_identifier, read_message
 from hark.documents.splicing import SplicedDocument
 

@@ -1,7 +1,7 @@
 """DOCX: paragraphs of Word documents, with the formats, links, notes and fields in them.
 
-The XML is edited in place (see `xml_nodes`) instead of by python-docx, which does not reach text boxes, notes, comments
-and tracked changes, and writes every part again.
+The XML is edited in place (see `xml_document`) instead of by python-docx, which does not reach text boxes, notes,
+comments and tracked changes, and writes every part again.
 
 Decisions: of tracked changes, inserted text is translated inside its insertion and deleted text is kept as it is;
 hidden text and text in code styles is kept as it is; the results of links and cross-references are translated, those of
@@ -17,13 +17,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hark.documents.archives import Archive, ArchiveDocument
-from hark.documents.document import Document, ReadingOptions, Segment, SegmentTranslation
-from hark.documents.drawing import DrawingScheme
+from hark.documents.formats import Document, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.markup import MAX_DEPTH
-from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
+from hark.documents.ooxml import (
+    PREFIXES,
+    DrawingScheme,
+    RunNames,
+    around,
+    open_package,
+    parts_of,
+    read_parts,
+    run_format,
+)
 from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphText, TextRun, Wrap, emit, pair_halves, visible
-from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, XmlScheme, find_attribute
-from hark.documents.xml_nodes import Node, Source, find_nodes
+from hark.documents.xml_document import (
+    AttributeText,
+    EditableText,
+    FixedText,
+    Node,
+    Source,
+    XmlDocument,
+    XmlScheme,
+    find_attribute,
+    find_nodes,
+)
 from hark.text.language_names import EAST_ASIAN, is_right_to_left, with_region
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"

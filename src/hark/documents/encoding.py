@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from hark.documents.document import DocumentError
+from hark.documents.formats import DocumentError
 from hark.errors import require
 
 _BOMS = (

@@ -11,12 +11,20 @@ from urllib.parse import unquote
 
 from hark.documents import markup_document as html
 from hark.documents.archives import Archive, ArchiveDocument
-from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
+from hark.documents.formats import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import MarkupRules
 from hark.documents.paragraph_piece import plain_text
-from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, XmlScheme
-from hark.documents.xml_nodes import Node, Source, find_nodes
+from hark.documents.xml_document import (
+    AttributeText,
+    EditableText,
+    FixedText,
+    Node,
+    Source,
+    XmlDocument,
+    XmlScheme,
+    find_nodes,
+)
 
 _PREFIXES = {
     "http://www.idpf.org/2007/opf": "opf",

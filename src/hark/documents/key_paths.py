@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from hark.documents.document import DocumentError
+from hark.documents.formats import DocumentError
 from hark.documents.messages import is_identifier
 
 _NOT_TEXT = frozenset(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
+from hark.documents.formats import Document, ReadingOptions
 from hark.documents.markdown_inline import InlineText, label_key, read_inline
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import BLOCKS, MarkupRules

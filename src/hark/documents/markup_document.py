@@ -9,8 +9,8 @@ from functools import partial
 from itertools import chain
 from typing import Protocol
 
-from hark.documents.document import Document, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText, declared_encoding, decode
+from hark.documents.formats import Document, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.markup import Markup, MarkupItem
 from hark.documents.markup_tokens import ATTRIBUTE, MarkupRules, tokenise
 from hark.text.detector import base_language

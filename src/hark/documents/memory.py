@@ -23,7 +23,7 @@ import numpy as np
 from hark.atomic import replace_file
 from hark.data.compression import ByteStream
 from hark.data.tmx import MissingPairError, parse_tmx
-from hark.documents.document import SegmentKey, SegmentOutcome
+from hark.documents.formats import SegmentKey, SegmentOutcome
 from hark.documents.messages import keeps_placeholders
 from hark.documents.tmx import TranslationUnit, add_units, new_tmx
 from hark.errors import HarkError, UserError, require

@@ -1,6 +1,6 @@
 """ODT, ODS and ODP: paragraphs of OpenDocument texts, sheets and presentations.
 
-The XML is edited in place (see `xml_nodes`). Spans are read as formats, because LibreOffice makes a new one for each
+The XML is edited in place (see `xml_document`). Spans are read as formats, because LibreOffice makes a new one for each
 editing session, which looks like its neighbours.
 
 Decisions: inserted text is translated and deleted text, which is kept in a list of changes, is not; hidden text and
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hark.documents.archives import Archive, ArchiveDocument
-from hark.documents.document import Document, DocumentError, ReadingOptions, SegmentTranslation
+from hark.documents.formats import Document, DocumentError, ReadingOptions, SegmentTranslation
 from hark.documents.paragraph_piece import (
     Half,
     Item,
@@ -25,8 +25,17 @@ from hark.documents.paragraph_piece import (
     pair_halves,
     plain_text,
 )
-from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, XmlScheme, find_attribute
-from hark.documents.xml_nodes import Node, Source, find_nodes
+from hark.documents.xml_document import (
+    AttributeText,
+    EditableText,
+    FixedText,
+    Node,
+    Source,
+    XmlDocument,
+    XmlScheme,
+    find_attribute,
+    find_nodes,
+)
 from hark.text.language_names import EAST_ASIAN, is_right_to_left, with_region
 
 _SPACE = "urn:oasis:names:tc:opendocument:xmlns:"

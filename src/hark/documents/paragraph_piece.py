@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
 
-from hark.documents.document import Segment, SegmentTranslation
+from hark.documents.formats import Segment, SegmentTranslation
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS
 from hark.documents.placing import Element, Mark, place, placeholders
-from hark.documents.xml_nodes import CONTROL, Node
+from hark.documents.xml_document import CONTROL, Node
 from hark.text.rewrite import Span
 from hark.translate.align import Link
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText, declared_encoding, decode
+from hark.documents.formats import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.messages import (
     Message,
     find_placeholders,

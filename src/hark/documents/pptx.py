@@ -1,13 +1,13 @@
 """PPTX: slides with their tables, groups, charts and diagrams, speaker notes and comments.
 
-The XML is edited in place (see `xml_nodes`) instead of by python-pptx, which does not reach diagrams and comments, and
-writes every part again. The prompts of masters and layouts ("Click to edit") are kept; other text there is translated.
+The XML is edited in place (see `xml_document`) instead of by python-pptx, which does not reach diagrams and comments,
+and writes every part again. The prompts of masters and layouts ("Click to edit") are kept; other text there is
+translated.
 """
 
 from hark.documents.archives import ArchiveDocument
-from hark.documents.document import Document, ReadingOptions
-from hark.documents.drawing import DrawingScheme
-from hark.documents.ooxml import PlainScheme, open_package, read_parts, split_paragraph
+from hark.documents.formats import Document, ReadingOptions
+from hark.documents.ooxml import DrawingScheme, PlainScheme, open_package, read_parts, split_paragraph
 from hark.documents.xml_document import XmlScheme
 
 _TYPE = "application/vnd.openxmlformats-officedocument.presentationml"

@@ -3,8 +3,8 @@
 import re
 from functools import partial
 
-from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import DecodedText, decode
+from hark.documents.formats import Document, ReadingOptions
 from hark.documents.messages import EncodedMessage, is_identifier, read_message
 from hark.documents.splicing import SplicedDocument
 

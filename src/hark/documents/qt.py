@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.documents.document import Document, ReadingOptions, Segment, SegmentTranslation, WrongKindError
 from hark.documents.encoding import DecodedText
+from hark.documents.formats import Document, ReadingOptions, Segment, SegmentTranslation, WrongKindError
 from hark.documents.messages import EncodedMessage, plural_rule
 from hark.documents.xml import decode_xml
 from hark.documents.xml_elements import XmlElements, attributes, read_escaped

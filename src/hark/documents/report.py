@@ -5,15 +5,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from hark.documents.document import SegmentOutcome
+from hark.documents.formats import SegmentOutcome
 from hark.documents.glossary import TermUse, count_terms, summarise
-from hark.documents.memory import FuzzyMatch, Memory
 from hark.documents.translate import TranslatedDocument
 from hark.pages.document import document, page_style, visible
 from hark.pages.formats import plural
 from hark.text.terms import Terms
+
+if TYPE_CHECKING:
+    from hark.documents.memory import FuzzyMatch, Memory
 
 SegmentState = Literal["translated", "kept", "memory"]
 MAX_LISTED, MAX_TEXT_CHARS = 100, 1_000
@@ -33,7 +35,7 @@ class DocumentReport:
     segments: tuple[tuple[str, SegmentOutcome], ...]
     """The source text and the outcome of each segment."""
     terms: Sequence[TermUse] = ()
-    similar: dict[int, FuzzyMatch] = field(default_factory=dict)
+    similar: "dict[int, FuzzyMatch]" = field(default_factory=dict)
     """Similar texts of the memory, by the number of the segment, from 1."""
 
     @property
@@ -61,7 +63,7 @@ class DocumentReport:
 
 
 def make_report(
-    name: str, done: TranslatedDocument, terms: Terms | None, memory: Memory | None, target: str = ""
+    name: str, done: TranslatedDocument, terms: Terms | None, memory: "Memory | None", target: str = ""
 ) -> DocumentReport:
     """Make the report on a document in the target language.
 

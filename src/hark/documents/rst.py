@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
-from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
+from hark.documents.formats import Document, ReadingOptions
 from hark.documents.rst_inline import RstInline, name_key, read_inline, references
 from hark.documents.splicing import ONE_LINE, LineWrap, Splice, SplicedDocument
 from hark.translate.align import Link

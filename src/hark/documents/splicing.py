@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText, Unencodable
+from hark.documents.formats import Segment, SegmentTranslation
 from hark.documents.messages import EncodedMessage
 from hark.translate.align import Link
 

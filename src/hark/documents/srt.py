@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from html import unescape
 
-from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
+from hark.documents.formats import Document, ReadingOptions
 from hark.documents.markup_tokens import Token, TokenKind, pair_up
 from hark.documents.placing import InlineTree
 from hark.documents.subtitles import Cue, SubtitleDocument, split_dialogue

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText
+from hark.documents.formats import Segment, SegmentTranslation
 from hark.documents.placing import InlineTree, place
 from hark.text.rewrite import Span
 from hark.translate.align import Link

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import hark
 from hark.data.tmx import LOW
-from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from hark.documents.xml import decode_xml
 from hark.documents.xml_elements import attributes
 from hark.documents.xml_inline import BilingualDocument, TargetUnit, read_content

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hark.documents.document import Document, Segment, SegmentKey, SegmentOutcome
-from hark.documents.memory import Memory, recall
+from hark.documents.formats import Document, Segment, SegmentKey, SegmentOutcome
 from hark.documents.messages import find_placeholders, keeps_placeholders
-from hark.translate.faults import Reason, in_order
-from hark.translate.translation import Translation
+from hark.translate.translation import Reason, Translation, in_order
 
 if TYPE_CHECKING:
     from hark.documents.cache import SegmentCache  # it locks files, which not every system can
+    from hark.documents.memory import Memory  # it reads TMX as hark.data does, which takes long to import
 
 TranslateTexts = Callable[[list[str], bool], Iterator[Translation]]
 """Translates texts in order; the flag asks for word links, which take time."""
@@ -41,7 +40,10 @@ class DocumentJob:
     """The work on a document: which texts are still to be translated, and the outcomes of the others."""
 
     def __init__(
-        self, document: Document, done: Mapping[SegmentKey, SegmentOutcome] | None = None, memory: Memory | None = None
+        self,
+        document: Document,
+        done: Mapping[SegmentKey, SegmentOutcome] | None = None,
+        memory: "Memory | None" = None,
     ) -> None:
         """`done`: outcomes of an interrupted run."""
         self._document, self._memory = document, memory
@@ -70,6 +72,8 @@ class DocumentJob:
         """Take the model's translation of a text; what the memory knows replaces it."""
         outcome = SegmentOutcome.of_model(translation)
         if self._memory is not None:
+            from hark.documents.memory import recall
+
             outcome = recall(self._memory, key, translation) or outcome
         self._outcomes[key] = outcome
         return outcome
@@ -96,7 +100,7 @@ def translate_document(
     document: Document,
     translate: TranslateTexts,
     cache: "SegmentCache | None" = None,
-    memory: Memory | None = None,
+    memory: "Memory | None" = None,
     advance: Callable[[int], object] = lambda _: None,
 ) -> TranslatedDocument:
     """Translate a document. `advance` is called with the number of segments that are finished since the last call."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
+from hark.documents.formats import Document, ReadingOptions
 from hark.documents.splicing import Splice, SplicedDocument
 from hark.text.paragraphs import Unit, group, wrap
 from hark.translate.align import Link

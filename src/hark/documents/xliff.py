@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from hark.documents.markup_tokens import Token
 from hark.documents.xml import decode_xml
 from hark.documents.xml_elements import XmlElements, attributes

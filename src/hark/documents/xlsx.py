@@ -1,7 +1,7 @@
 """XLSX: text in cells, comments, shapes and charts. Numbers, dates, formulas and names are not touched.
 
-The XML is edited in place (see `xml_nodes`) instead of by openpyxl, which loses charts, shapes and more when it writes
-a workbook again.
+The XML is edited in place (see `xml_document`) instead of by openpyxl, which loses charts, shapes and more when it
+writes a workbook again.
 
 The header of a table must be the name of its column, or Excel calls the workbook damaged: both get the same
 translation. They are kept where formulas, pivot tables or queries refer to the column by its name. Formulas that
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from html import escape
 
 from hark.documents.archives import Archive, ArchiveDocument
-from hark.documents.document import Document, ReadingOptions, SegmentTranslation
-from hark.documents.drawing import DrawingScheme
+from hark.documents.formats import Document, ReadingOptions, SegmentTranslation
 from hark.documents.ooxml import (
     PREFIXES,
+    DrawingScheme,
     PlainScheme,
     RunNames,
     open_package,
@@ -29,8 +29,7 @@ from hark.documents.ooxml import (
     split_text,
 )
 from hark.documents.paragraph_piece import Item, Kept, ParagraphText, TextFormat
-from hark.documents.xml_document import EditableText, XmlScheme
-from hark.documents.xml_nodes import CONTROL, Node, Source, find_nodes
+from hark.documents.xml_document import CONTROL, EditableText, Node, Source, XmlScheme, find_nodes
 
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _SHEET, _TABLE = f"{_TYPE}.worksheet+xml", f"{_TYPE}.table+xml"

@@ -4,8 +4,8 @@ import re
 from xml.parsers import expat
 
 from hark.documents.android import is_android, read_resources
-from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import DecodedText, declared_encoding, decode
+from hark.documents.formats import Document, DocumentError, ReadingOptions
 from hark.documents.markup_document import MarkupDocument, find_cdata
 from hark.documents.markup_tokens import MarkupRules
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText
+from hark.documents.formats import Segment, SegmentTranslation
 from hark.documents.markup_tokens import Token, pair_up, tokenise
 from hark.documents.messages import Message
 from hark.documents.placing import InlineTree

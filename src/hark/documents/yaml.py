@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
+from hark.documents.formats import Document, ReadingOptions
 from hark.documents.key_paths import KeyPaths
 from hark.documents.messages import EncodedMessage, read_message
 from hark.documents.splicing import SplicedDocument

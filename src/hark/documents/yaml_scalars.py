@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hark.documents.document import DocumentError
+from hark.documents.formats import DocumentError
 
 MAX_DEPTH = 500
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _NEWLINE = r"(?:\r\n|\r|\n)"
-_INDENT = re.compile(r" *")
 _DASH = re.compile(r"-([ \t]+|(?=[\r\n]|\Z))")
 _KEY = re.compile(
     r"(?:(?P<double>\"(?:[^\"\\\r\n]|\\[^\r\n])*+\")|(?P<single>'(?:[^'\r\n]|'')*+')|"

@@ -9,10 +9,10 @@ from hark.evaluate.evaluation import Evaluation
 from hark.evaluate.held_out import HeldOutSet
 from hark.evaluate.measures import TITLES, Measure, decimals
 from hark.evaluate.systems import ModelSystem
-from hark.evaluate.table import aligned
 from hark.facts import LanguagePair
 from hark.models import fits
 from hark.pages.cells import heat_map
+from hark.pages.formats import aligned
 
 
 @dataclass(frozen=True)

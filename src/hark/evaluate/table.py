@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hark.evaluate.evaluation import Evaluation
 from hark.evaluate.measures import TITLES, Measure, decimals
 from hark.evaluate.scores import Score
+from hark.pages.formats import aligned
 
 BRIEF: tuple[Measure, ...] = ("bleu", "chrf2")
 
@@ -65,10 +66,3 @@ def cell(score: Score, places: int) -> str:
     if score.confidence is not None:
         text += f" ±{score.confidence:.{places}f}"
     return text if score.p is None else f"{text} p={score.p:.3f}"
-
-
-def aligned(rows: list[list[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *others in rows:
-        cells = [each.rjust(width) for each, width in zip(others, widths[1:], strict=True)]
-        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()

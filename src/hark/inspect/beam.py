@@ -47,10 +47,6 @@ class Step:
     candidates: tuple[NextToken, ...]
     """Best first."""
 
-    @property
-    def survivors(self) -> tuple[NextToken, ...]:
-        return tuple(each for each in self.candidates if each.fate == "lives")
-
 
 @dataclass(frozen=True, eq=False)
 class RecordedSearch:

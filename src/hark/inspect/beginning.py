@@ -3,8 +3,7 @@
 from functools import partial
 
 from hark.errors import UserError
-from hark.text.segments import lay_out
-from hark.text.sentences import split_sentences
+from hark.text.segments import lay_out, split_sentences
 
 LONGEST = 1000
 """Maximum characters of a sentence. A longer one would take minutes and be unreadable on the page."""

@@ -9,7 +9,7 @@ from hark.inspect.effects import Effects, count_measurements, measure
 from hark.inspect.page import Page, render
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
 from hark.inspect.recording import Recording, record
-from hark.translate.coder import Coder
+from hark.text.vocabulary import Coder
 from hark.translate.load import Loaded
 
 CHANGES = 6

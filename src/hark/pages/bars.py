@@ -20,7 +20,7 @@ class BarRow:
     values: tuple[float | None, ...]
 
 
-def draw_bars(title: str, series: Sequence[str], rows: Sequence[BarRow], digits: int = 1) -> str:
+def draw_bars(title: str, series: Sequence[str], rows: Sequence[BarRow]) -> str:
     """A picture with a group of bars per row. Bars of a value below zero point to the left."""
     values = [value for row in rows for value in row.values if value is not None]
     low, high = min(0.0, *values, -1e-9), max(0.0, *values, 1e-9)
@@ -60,6 +60,6 @@ def draw_bars(title: str, series: Sequence[str], rows: Sequence[BarRow], digits:
                 f'<rect x="{begin:.1f}" y="{at:.1f}" width="{max(stop - begin, 0.8):.1f}" height="{BAR - 1}" '
                 f'style="fill:var(--run{index % 8})"/>'
                 f'<text x="{place:.1f}" y="{at + BAR - 1:.1f}" style="text-anchor:{anchor};font-size:9px">'
-                f"{value:+.{digits}f}</text>\n"
+                f"{value:+.1f}</text>\n"
             )
     return picture(title, WIDTH, floor + 30, "".join(parts))

@@ -1,6 +1,7 @@
-"""Number formats for people: 513k, 1 h 12 min, 1.4 GB."""
+"""Formats of plain text for people: 513k, 1 h 12 min, 1.4 GB, columns of a table."""
 
 import math
+from collections.abc import Iterator, Sequence
 
 
 def count(number: int) -> str:
@@ -78,3 +79,11 @@ def share(part: int, whole: int) -> str:
     if not rest:
         return f"{value:.0f}%"
     return f"{value:.{1 if rest >= 1 else 1 - math.floor(math.log10(rest))}f}%"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
+    """The lines of a table: the first `left` columns are aligned on the left, the others on the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [f"{cell:{'<' if at < left else '>'}{widths[at]}}" for at, cell in enumerate(row)]
+        yield "  ".join(cells).rstrip()

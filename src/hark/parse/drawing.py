@@ -29,7 +29,7 @@ class PlacedNode:
     children: tuple["PlacedNode", ...] = ()
 
 
-def draw_trees(trees: Sequence[Tree], title: str = "") -> str:
+def draw_trees(trees: Sequence[Tree]) -> str:
     """Draw trees below each other, words on one line. The root is left out, and so are tags that are all XX."""
     drawn = [draw_tree(tree) for tree in trees]
     width = max(each[0] for each in drawn)
@@ -37,8 +37,7 @@ def draw_trees(trees: Sequence[Tree], title: str = "") -> str:
     for _, own_height, content in drawn:
         parts.append(group(0, height, content))
         height += own_height
-    shown = title or " ".join(trees[0].words())
-    return picture(shown, round(width), round(height), "".join(parts), STYLE)
+    return picture(" ".join(trees[0].words()), round(width), round(height), "".join(parts), STYLE)
 
 
 def draw_tree(tree: Tree) -> tuple[float, float, str]:

@@ -18,8 +18,8 @@ def number(value: Any, digits: int = 1) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def signed(value: Any, digits: int = 1) -> str:
-    return "-" if value is None else f"{value:+.{digits}f}"
+def signed(value: Any) -> str:
+    return "-" if value is None else f"{value:+.1f}"
 
 
 def power(value: float | None) -> str:

@@ -8,7 +8,10 @@ import torch
 
 from hark.pages.loglog import LogPanel, draw_panels
 from hark.reproduce.cost import Cost
-from hark.reproduce.layer_measures import (
+from hark.reproduce.layer_types import (
+    KERNEL,
+    LAYER_TYPES,
+    LayerType,
     Points,
     count_flops,
     fit_exponent,
@@ -18,7 +21,6 @@ from hark.reproduce.layer_measures import (
     saved_bytes,
     time_pass,
 )
-from hark.reproduce.layer_types import KERNEL, LAYER_TYPES, LayerType
 from hark.reproduce.published import TABLE_1, differences, table
 from hark.reproduce.scales import Scale
 from hark.reproduce.trial import Advance

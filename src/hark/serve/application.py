@@ -1,9 +1,11 @@
 """The application: the routes of all APIs, and what every request goes through."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import groupby
+from typing import cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,16 +16,17 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hark.serve import deepl, libretranslate, look, native, openapi, page, run_attention, runs
+from hark.serve import bodies, deepl, libretranslate, look, native, openapi, page, runs
+from hark.serve.admission import SAFE, KnownHosts, SecurityHeaders, known_hosts, refuse_foreign
 from hark.serve.bodies import Refusal
-from hark.serve.figures import Figures
-from hark.serve.hangup import HangUps
-from hark.serve.log import Log, Observation
-from hark.serve.origins import SAFE, KnownHosts, SecurityHeaders, known_hosts, refuse_foreign
+from hark.serve.observation import Figures, Log, Observation
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 
 Refuse = Callable[[Refusal], Response]
+NO_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
+MIN_BYTES_PER_SECOND = 10_000
+"""How fast a body must arrive after the first `body_seconds`."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Api:
     """An API: its routes, and how it words a refusal."""
 
     routes: Callable[[Service, ServeSettings], Sequence[Route]]
-    refuse: Refuse = native.refuse
+    refuse: Refuse = bodies.refuse
     admits: bool = True
     """Whether a request must have a valid key, in the header, and is counted for the rate of its client. False: the API
     is public, or calls `service.admission.admit(request, key)` itself, because the key is in the body."""
@@ -42,7 +45,7 @@ class Api:
 APIS: tuple[Api, ...] = (
     Api(native.routes),
     Api(look.routes),
-    Api(run_attention.routes, computes=True),
+    Api(runs.attention_routes, computes=True),
     Api(runs.routes),
     Api(openapi.routes, admits=False),
     Api(libretranslate.routes, libretranslate.refuse, admits=False),
@@ -156,6 +159,103 @@ class OtherMethods:
         await response(scope, receive, send)
 
 
+class HangUps:
+    """Runs an application, and cancels it when its client disconnects.
+
+    The application reads the body within limits. After the body, the connection is watched.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+        self._app, self._settings = app, settings
+        self._bytes = 0
+        """Bytes of the bodies of all requests in progress."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        headers = dict(scope["headers"])
+        length = headers.get(b"content-length", b"").decode("latin-1")
+        size = 0
+
+        def count(part: int) -> int:
+            nonlocal size
+            size += part
+            self._bytes += part
+            return self._bytes
+
+        rest = bounded(receive, self._settings, length, count)
+        body_read = asyncio.Event()
+        if length in ("", "0") and b"transfer-encoding" not in headers:
+            body_read.set()
+        first = body_read.is_set()
+        gone = False
+        running = cast("asyncio.Task[None]", asyncio.current_task())
+
+        async def receive_part() -> Message:
+            nonlocal first
+            if first:
+                first = False
+                return NO_BODY
+            if body_read.is_set():
+                await asyncio.Event().wait()  # for the end of the connection, which cancels this
+            message = await rest()
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                body_read.set()
+            return message
+
+        async def watch() -> None:
+            nonlocal gone
+            await body_read.wait()
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone = True
+            running.cancel()
+
+        watching = asyncio.create_task(watch())
+        try:
+            await self._app(scope, receive_part, send)
+        except asyncio.CancelledError:
+            if not gone:  # the server is shutting down
+                raise
+            running.uncancel()
+        finally:
+            self._bytes -= size
+            watching.cancel()
+
+
+def bounded(receive: Receive, settings: ServeSettings, length: str, count: Callable[[int], int]) -> Receive:
+    """Return a `receive` that refuses bodies that are too large, come too slowly, or are too many at a time.
+
+    `length`: the header that says how long the body will be. `count` adds bytes to those of all requests in progress,
+    and returns their sum.
+    """
+    loop = asyncio.get_running_loop()
+    start, received, ended = loop.time(), 0, False
+    too_large = Refusal(413, f"the body is too large; the limit is {settings.body:,} bytes")
+
+    async def receive_part() -> Message:
+        nonlocal received, ended
+        if ended:
+            return await receive()
+        if length.isdecimal() and int(length[:20]) > settings.body:
+            raise too_large
+        try:
+            async with asyncio.timeout_at(start + settings.body_seconds + received / MIN_BYTES_PER_SECOND):
+                message = await receive()
+        except TimeoutError:
+            raise Refusal(408, "the body came too slowly") from None
+        part = len(message.get("body", b""))
+        received += part
+        if count(part) > settings.bodies:
+            raise Refusal(503, "too many large requests at a time; try again", 1)
+        if received > settings.body:
+            raise too_large
+        ended = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    return receive_part
+
+
 def health(service: Service) -> list[Route]:
     async def live(_: Request) -> Response:
         return JSONResponse({"status": "live"})
@@ -173,10 +273,10 @@ def health(service: Service) -> list[Route]:
 async def refuse_http(_: Request, error: Exception) -> Response:
     """No such page, or no such method."""
     assert isinstance(error, HTTPException)
-    response = native.refuse(Refusal(error.status_code, error.detail.lower()))
+    response = bodies.refuse(Refusal(error.status_code, error.detail.lower()))
     response.headers.update(error.headers or {})
     return response
 
 
 async def refuse_failure(_: Request, __: Exception) -> Response:
-    return native.refuse(Refusal(500, "internal error"))
+    return bodies.refuse(Refusal(500, "internal error"))

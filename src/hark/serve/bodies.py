@@ -1,18 +1,16 @@
-"""Reads the body of a request within limits: JSON, forms and queries, as typed fields. Wrong types are refused."""
+"""The bodies of requests, as typed fields of JSON, forms and queries, and those of answers, as JSON."""
 
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
-from starlette.types import Message, Receive
-
-from hark.serve.settings import ServeSettings
+from starlette.responses import Response, StreamingResponse
 
 
 class Refusal(Exception):  # noqa: N818  # not a fault
@@ -26,8 +24,6 @@ class Refusal(Exception):  # noqa: N818  # not a fault
         self.status, self.message, self.retry_after = status, message, retry_after
 
 
-MIN_BYTES_PER_SECOND = 10_000
-"""How fast a body must arrive after the first `body_seconds`."""
 MAX_FIELDS, MAX_FILES = 2_000, 4
 """Of a multipart form."""
 MAX_FIELD_BYTES = 16 << 20
@@ -203,34 +199,54 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def bounded(receive: Receive, settings: ServeSettings, length: str, count: Callable[[int], int]) -> Receive:
-    """Return a `receive` that refuses bodies that are too large, come too slowly, or are too many at a time.
+class CompactJson(Response):
+    """JSON without spaces, and with letters as they are."""
 
-    `length`: the header that says how long the body will be. `count` adds bytes to those of all requests in progress,
-    and returns their sum.
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return compact(content).encode()
+
+
+def compact(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def refuse(refusal: Refusal) -> Response:
+    return refuse_with(refusal, {"error": {"message": refusal.message, "status": refusal.status}})
+
+
+def refuse_with(refusal: Refusal, content: dict[str, Any]) -> Response:
+    """A refusal in the words of any API, with the headers that all of them have."""
+    response = CompactJson(content, refusal.status)
+    if refusal.retry_after is not None:
+        response.headers["retry-after"] = str(refusal.retry_after)
+    if refusal.status == 408:
+        response.headers["connection"] = "close"
+    return response
+
+
+async def answer_patiently(work: Coroutine[Any, Any, Any], seconds: float) -> Response:
+    """Return the result of `work` as JSON. If it takes longer than `seconds`, begin the answer with spaces.
+
+    An error before that has a status of its own; one after it closes the connection, which the client notices.
     """
-    loop = asyncio.get_running_loop()
-    start, received, ended = loop.time(), 0, False
-    too_large = Refusal(413, f"the body is too large; the limit is {settings.body:,} bytes")
+    task = asyncio.create_task(work)
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if done:
+        return CompactJson(task.result())
+    return StreamingResponse(_spaces(task, seconds), media_type=CompactJson.media_type)
 
-    async def receive_part() -> Message:
-        nonlocal received, ended
-        if ended:
-            return await receive()
-        if length.isdecimal() and int(length[:20]) > settings.body:
-            raise too_large
-        try:
-            async with asyncio.timeout_at(start + settings.body_seconds + received / MIN_BYTES_PER_SECOND):
-                message = await receive()
-        except TimeoutError:
-            raise Refusal(408, "the body came too slowly") from None
-        part = len(message.get("body", b""))
-        received += part
-        if count(part) > settings.bodies:
-            raise Refusal(503, "too many large requests at a time; try again", 1)
-        if received > settings.body:
-            raise too_large
-        ended = message["type"] != "http.request" or not message.get("more_body", False)
-        return message
 
-    return receive_part
+async def _spaces(task: "asyncio.Task[Any]", seconds: float) -> AsyncIterator[bytes]:
+    try:
+        while not task.done():
+            yield b" "
+            await asyncio.wait([task], timeout=max(seconds, 0.1))
+        yield CompactJson().render(task.result())
+    finally:
+        task.cancel()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hark.serve.deepl_requests import FORMALITIES, MODEL_TYPES
+from hark.serve.deepl import FORMALITIES, MODEL_TYPES
 from hark.serve.libretranslate_spec import CONFIDENCE, WARNINGS
 from hark.serve.schemas import (
     COUNT,

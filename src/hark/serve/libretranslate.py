@@ -10,13 +10,11 @@ from starlette.routing import Route
 
 from hark.documents.formats import FORMATS
 from hark.documents.markup_tokens import MarkupRules
-from hark.serve.bodies import Fields, Refusal, read_fields
-from hark.serve.hangup import answer_patiently
+from hark.serve.bodies import CompactJson, Fields, Refusal, answer_patiently, read_fields, refuse_with
 from hark.serve.libretranslate_spec import describe
-from hark.serve.native import CompactJson, read_formality, refuse_with
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
-from hark.serve.translating import TextOptions, TranslatedText, translate_texts
+from hark.serve.translating import TextOptions, TranslatedText, read_formality, translate_texts
 from hark.serve.uploads import (
     Uploads,
     attachment,

@@ -9,11 +9,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hark.errors import HarkError, MissingExtraError, UserError, require
-from hark.serve.bodies import Refusal, read_json
-from hark.serve.choice import ModelChoice
-from hark.serve.native import CompactJson, languages_of
+from hark.serve.bodies import CompactJson, Refusal, read_json
+from hark.serve.native import languages_of
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
+from hark.serve.shelf import ModelChoice
 from hark.translate.load import Loaded
 
 MAX_WAITING = 4

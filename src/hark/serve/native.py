@@ -1,49 +1,21 @@
 """The native API, /api/v1: translations with sentences, scores, word links and alternatives; as JSON or as events."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any, cast, get_args
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from hark.serve.bodies import Fields, Refusal, read_json
+from hark.serve.bodies import CompactJson, Fields, Refusal, compact, read_json
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
-from hark.text.address import Formality
+from hark.serve.translating import read_formality
 from hark.translate.translation import Alternative, Sentence
 
 EVENTS = "text/event-stream"
-
-
-class CompactJson(Response):
-    """JSON without spaces, and with letters as they are."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        return compact(content).encode()
-
-
-def compact(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def refuse(refusal: Refusal) -> Response:
-    return refuse_with(refusal, {"error": {"message": refusal.message, "status": refusal.status}})
-
-
-def refuse_with(refusal: Refusal, content: dict[str, Any]) -> Response:
-    """A refusal in the words of any API, with the headers that all of them have."""
-    response = CompactJson(content, refusal.status)
-    if refusal.retry_after is not None:
-        response.headers["retry-after"] = str(refusal.retry_after)
-    if refusal.status == 408:
-        response.headers["connection"] = "close"
-    return response
 
 
 def routes(service: Service, settings: ServeSettings) -> list[Route]:
@@ -118,13 +90,6 @@ def languages_of(fields: Fields) -> tuple[str | None, str]:
     if not target:
         raise Refusal(400, "target is missing")
     return fields.text("source") or None, target
-
-
-def read_formality(fields: Fields) -> Formality:
-    value = fields.text("formality") or "auto"
-    if value not in get_args(Formality):
-        raise Refusal(400, "formality must be auto, formal or informal")
-    return cast(Formality, value)
 
 
 async def events(service: Service, job: Job) -> AsyncIterator[bytes]:

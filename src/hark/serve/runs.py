@@ -1,4 +1,4 @@
-"""Training runs in a folder: their list, and their metrics and samples as a stream of events.
+"""Training runs in a folder: their list, their metrics and samples as a stream of events, the attention of samples.
 
 One stream carries any number of runs: a browser opens few connections to a server.
 """
@@ -7,6 +7,7 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from hark.errors import UserError, require
+from hark.errors import HarkError, UserError, require
 from hark.serve.bodies import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
@@ -33,6 +34,7 @@ LIST_EVERY = 5  # looks between two lists of the folder, which may be large
 ALIVE_EVERY = 15  # looks between two comments, so that proxies keep the connection
 MAX_RUNS = 20  # in one stream
 MAX_POINTS = 4000  # of a training curve
+MAX_WAITING = 20  # requests for attention: each reads a checkpoint
 COLUMNS = ("step", "loss", "nll", "rate", "grad_norm", "tokens_per_second", "target_tokens", "seconds")
 
 Message = tuple[str, dict[str, Any]]
@@ -197,3 +199,55 @@ def finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: finite(inner) for name, inner in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def attention_routes(service: Service, settings: ServeSettings) -> list[Route]:  # noqa: ARG001
+    """The cross-attention of a sample at a checkpoint, which needs torch; none without a folder of runs."""
+    folder = settings.runs
+    if folder is None:
+        return []
+    reader = ThreadPoolExecutor(1, "hark attention")
+    waiting = 0
+
+    async def get_attention(request: Request) -> Response:
+        nonlocal waiting
+        given = request.query_params
+        name, step, sentence = given.get("run", ""), number(given, "step"), number(given, "sentence")
+        if waiting > MAX_WAITING:
+            raise Refusal(503, "too many requests are waiting; try again", 5)
+        waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return JSONResponse(await loop.run_in_executor(reader, compute, folder, name, step, sentence))
+        finally:
+            waiting -= 1
+
+    return [Route("/api/v1/runs/attention", get_attention)]
+
+
+def number(given: Any, name: str) -> int:
+    text = given.get(name, "")
+    if not (text.isascii() and text.isdigit()) or len(text) > 12:
+        raise Refusal(400, f"{name} must be a number")
+    return int(text)
+
+
+def compute(folder: Path, name: str, step: int, sentence: int) -> dict[str, Any]:
+    """Read a checkpoint and run the sample through it."""
+    from hark.inspect.checkpoints import attention_at
+    from hark.train.metrics import read_samples
+
+    run = find_run(folder, name)
+    pairs = list(dict.fromkeys((sample.source, sample.reference) for sample in read_samples(run.samples)))
+    if sentence >= len(pairs):
+        raise Refusal(404, f"{name} has {len(pairs)} samples")
+    if step not in run.saved_steps:
+        raise Refusal(404, f"{name}: the checkpoint of step {step:,} is gone; a run keeps its last train.keep_last")
+    try:
+        found = attention_at(run, step, *pairs[sentence])
+    except UserError as error:
+        raise Refusal(409, f"{name}: the attention of step {step:,} cannot be computed") from error
+    except HarkError as error:
+        raise Refusal(500, str(error)) from error
+    weights = [[round(float(weight), 3) for weight in row] for row in found.weights_TS]
+    return {"step": step, "source": found.source, "target": found.target, "weights": weights}

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hark.errors import UserError
 from hark.serve.application import build
-from hark.serve.log import Log, everything_in
+from hark.serve.observation import Log, everything_in
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 

@@ -11,13 +11,11 @@ from hark.facts import LanguagePair
 from hark.models import matches
 from hark.serve.admission import Admission
 from hark.serve.bodies import Refusal
-from hark.serve.choice import ModelChoice, answer, gather
 from hark.serve.running import OnSentence, RunningModel
 from hark.serve.settings import ServeSettings
-from hark.serve.shelf import RETRY_AFTER, Shelf
+from hark.serve.shelf import RETRY_AFTER, ModelChoice, Shelf, answer, gather
 from hark.text.address import Formality, choose_address
-from hark.text.detector import base_language
-from hark.text.identification import rank
+from hark.text.detector import base_language, rank
 from hark.text.terms import Terms
 from hark.translate.choice import Choice
 from hark.translate.load import search_settings

@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast, get_args
 
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import MarkupRules
 from hark.models import matches
-from hark.serve.bodies import Refusal
-from hark.serve.choice import gather
+from hark.serve.bodies import Fields, Refusal
 from hark.serve.service import Job, Service, Translated
+from hark.serve.shelf import gather
 from hark.text.address import Formality
 from hark.text.detector import base_language
 from hark.text.terms import Terms
-from hark.translate.faults import in_order
+from hark.translate.translation import in_order
 
 MAX_INLINE_CHARS = 4_000
 """Characters of markup beyond which it is parsed in another thread."""
@@ -148,6 +148,13 @@ async def _translate_documents(
         language = languages.written_in or languages.source or (parts[0].source if parts else options.target)
         answers.append(TranslatedText(text, language, confidence=languages.share, notes=Notes.of(parts)))
     return answers
+
+
+def read_formality(fields: Fields) -> Formality:
+    value = fields.text("formality") or "auto"
+    if value not in get_args(Formality):
+        raise Refusal(400, "formality must be auto, formal or informal")
+    return cast(Formality, value)
 
 
 async def find_languages(service: Service, source: str | None, beginning: str, target: str) -> FoundLanguages:

@@ -11,8 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from hark.documents.document import ReadingOptions
-from hark.documents.formats import FORMATS, find_outputs, find_suffix, find_way_out, read_document
+from hark.documents.formats import FORMATS, ReadingOptions, find_outputs, find_suffix, find_way_out, read_document
 from hark.documents.report import make_report, to_summary
 from hark.documents.translate import DocumentJob, TranslatedDocument
 from hark.errors import HarkError

@@ -10,6 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from hark.errors import UserError
 from hark.text.detector import base_language
 
 Address = Literal["formal", "informal"]
@@ -87,6 +88,12 @@ _SENTENCE = r"(?<=[.!?…])\s+|\n+"
 def _compile(pattern: str) -> re.Pattern[str]:
     """Patterns are compiled when a text first needs them."""
     return re.compile(pattern)
+
+
+def check_form(formality: object) -> None:
+    """Raise an error unless it is a formality."""
+    if formality is not None and formality not in get_args(Formality):
+        raise UserError(f"formality {formality}: must be {', '.join(get_args(Formality)[:-1])} or informal")
 
 
 def has_symbols(model: bytes) -> bool:

@@ -14,12 +14,12 @@ from unicodedata import name
 
 from hark.text import clock
 from hark.text.figures import Figure, find_figures, localise, write_figure
-from hark.text.normalise import normalise
 from hark.text.numerals import numerals_of
 from hark.text.rewrite import Rewriting, Span
 from hark.text.rules import ON, Rule, Rules
 from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, UNIT_WORDS, ItemKind
 from hark.text.terms import Terms
+from hark.text.vocabulary import normalise
 
 _THOUSANDS = "[.,'’ ]?"
 _LETTER = r"[\w\u0300-\u036f]"

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha512
 from itertools import chain, count, pairwise
 
-from hark.text.normalise import normalise
 from hark.text.tokenizer import Tokenizer
-from hark.text.vocabulary import SPACE, SegmentationCache, Vocabulary
+from hark.text.vocabulary import SPACE, SegmentationCache, Vocabulary, normalise
 
 CHOICES = 16
 """Number of segmentations per word to draw from with dropout: enough variety, and few enough to cache."""

@@ -19,8 +19,7 @@ import sentencepiece
 
 from hark.errors import UserError
 from hark.text.address import Address
-from hark.text.normalise import normalise
-from hark.text.vocabulary import SPACE, UNTAGGED, SegmentationCache, SpecialIds, TagScheme, Vocabulary
+from hark.text.vocabulary import SPACE, UNTAGGED, SegmentationCache, SpecialIds, TagScheme, Vocabulary, normalise
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = SpecialIds(pad=PAD, unknown=UNK, start=BOS, end=EOS)

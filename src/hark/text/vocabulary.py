@@ -1,12 +1,16 @@
 """The vocabulary interface: maps text to token ids and back. No module outside `text` hard-codes a token id.
 
-A bundle holds one vocabulary per side, or one shared by both; `hark.text.opening` opens them. The default kind is a
-sentencepiece model (`hark.text.tokenizer`). To add a kind, derive a class from `Vocabulary` and add a `case` in
-`opening`. A bias that a model adds to its output does not belong here: it is a weight of the model (`output_bias`).
+A bundle holds one vocabulary per side, or one shared by both; `hark.text.opening` opens them, and `Coder` has both. The
+default kind is a sentencepiece model (`hark.text.tokenizer`). To add a kind, derive a class from `Vocabulary` and add a
+`case` in `opening`. A bias that a model adds to its output does not belong here: it is a weight of the model
+(`output_bias`).
 """
 
+import re
+import string
+import unicodedata
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,7 +21,31 @@ from hark.text.address import Address
 from hark.text.detector import base_language
 
 SPACE = "\u2581"
-"""Marks a piece that follows a space."""
+"""Marks a piece that follows a space. In a text, it becomes an underscore."""
+# Invisible characters that carry no meaning: soft hyphen, zero-width space, word joiner, byte-order mark.
+# The zero-width joiner and non-joiner stay: emoji, Persian and Indic scripts need them.
+_INVISIBLE = "\u00ad\u200b\u2060\ufeff"
+# Lone surrogates: UTF-8 cannot encode them, but JSON escapes can produce them.
+_SURROGATES = "\ud800-\udfff"
+_ODD = re.compile(f"[{_INVISIBLE}{SPACE}{_SURROGATES}]")
+
+
+def normalise(text: str) -> str:
+    """Apply Unicode NFC, collapse white space to single spaces, and strip; remove invisible characters.
+
+    Idempotent. No compatibility folding (NFKC): ½, ™ and full-width letters stay.
+    """
+    if not text.isascii():
+        # Before NFC: removing an invisible character can bring a letter and its accent together.
+        text = unicodedata.normalize("NFC", _ODD.sub(_replace, text))
+    return " ".join(text.split())
+
+
+def _replace(match: re.Match[str]) -> str:
+    character = match[0]
+    if character in _INVISIBLE:
+        return ""
+    return "_" if character == SPACE else "\ufffd"
 
 
 @dataclass(frozen=True)
@@ -230,3 +258,74 @@ class SegmentationCache(dict[Any, tuple[int, ...]]):
             self.clear()
         segmentation = self[key] = self.compute(key)
         return segmentation
+
+
+_SILENT = {" ", *_INVISIBLE}
+"""Characters that normalisation removes or turns into spaces, so that no model ever sees them."""
+
+MAX_PIECE_CHARS = 64
+"""An upper bound on the characters of one token; sentencepiece's default is 16."""
+
+
+class Coder:
+    """The vocabularies of both sides of a model. For a model of one language pair, languages may be omitted."""
+
+    def __init__(self, source: Vocabulary, target: Vocabulary, rare_signs: Collection[str] = ()) -> None:
+        """`rare_signs`: characters that were rare in training (`VocabularyFacts.rare_signs`)."""
+        self.source, self.target = source, target
+        self._rare = frozenset(rare_signs)
+        # A vocabulary may lack a rare letter, such as X; models still copy single bytes reliably.
+        self._known = {*string.printable, *_SILENT, *source.alphabet} - self._rare
+
+    def pair_ids(
+        self, text: str, translation: str, source: str | None, target: str | None
+    ) -> tuple[list[int], list[int]]:
+        """A text and its translation, as the engine scores them."""
+        tokens = [*self.target.prefix(target), *self.target.encode_literal(translation)]
+        return self.source.source_ids(text, target, source), tokens
+
+    def knows(self, source: str, target: str) -> bool:
+        """Whether the model translates between these languages, too."""
+        return source in self.source.scheme.sources_of(target)
+
+    def split_lead(self, source: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Split encoder input into the language tag and the tokens of the text, without the symbol between them."""
+        lead, symbols = self.source.lead, self.source.address_symbols.values()
+        return source[:lead], source[lead + any(each in symbols for each in source[lead : lead + 1]) :]
+
+    def fits(self, text: str, limit: int) -> bool:
+        """Whether a text has at most `limit` tokens, with what precedes it and without EOS."""
+        # Each token covers at least one byte, except for the leading space symbol.
+        room = limit - self.source.lead - bool(self.source.address_symbols)
+        if len(text) > MAX_PIECE_CHARS * limit:
+            return False  # without encoding megabytes of text
+        return len(text.encode(errors="surrogatepass")) < room or len(self.source.encode_literal(text)) <= room
+
+    def decode(self, tokens: tuple[int, ...]) -> str:
+        """The text of target tokens, with surrounding spaces removed and runs of spaces collapsed."""
+        if symbols := self.target.address_symbols:
+            tokens = tuple(token for token in tokens if token not in symbols.values())
+        return " ".join(self.target.decode_one(tokens).split())
+
+    def unknown(self, text: str) -> str:
+        """The characters of a text that the model does not know: missing from the source vocabulary, so that they are
+        encoded as bytes, or rare in training.
+
+        Missing punctuation does not count: its form depends on the language, so it must not be copied.
+        """
+        unknown = {
+            each
+            for each in set(text) - self._known
+            if each in self._rare or not (each.isspace() or is_punctuation(each))
+        }
+        if not unknown:
+            return ""
+        # A letter and a combining accent may be one known letter; characters that normalisation replaces never are.
+        remaining = set(normalise(text)) - self._known
+        return "".join(sorted(each for each in unknown if each in remaining or normalise(each) != each))
+
+
+def is_punctuation(character: str) -> bool:
+    """Whether a character is punctuation, a standalone accent or a currency sign."""
+    kind = unicodedata.category(character)
+    return kind[0] == "P" or kind == "Sc" or (kind == "Sk" and character < "\u2000")

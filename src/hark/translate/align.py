@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.text.normalise import normalise
 from hark.text.rewrite import Span
-from hark.text.vocabulary import SPACE
+from hark.text.vocabulary import SPACE, normalise
 
 _WORD = re.compile(r"\S+")
 

@@ -4,24 +4,28 @@ Each is an `Attempt`: a sequence of literal text and queries to the model.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from hark.config import DecodeConfig
 from hark.engine.request import Request
-from hark.text import clauses, protect
-from hark.text import normalise as case
+from hark.text import protect, segments
 from hark.text.address import Address
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
-from hark.translate.coder import Coder
+from hark.text.vocabulary import Coder
 
 SAFE_BEAM = 8
 FIRST_NUMBER, SECOND_NUMBER = 317, 428
 """Masks are numbers that count up from here: the first on the first attempt, the second on a retry."""
 _CLOSING = re.compile(r"[\s.,;:!?…)\]}»”’]*")
 """Characters that belong to the text before them; models translate badly when the input starts with them."""
+SHARE = 0.8
+"""Minimum share of capitals among the letters of a shouted text; `NATO and the EU agree` has fewer."""
+CASED_LETTERS = 7
+"""Minimum letters that have capitals; a shorter text may be an abbreviation (`UNESCO`)."""
+_WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,10 @@ class Attempt:
         address: Address | None = None,
     ) -> list[Request]:
         """One request for each query; multilingual models need the target language, and some the source language."""
-        prefix = coder.prefix(target)
+        prefix = coder.target.prefix(target)
         return [
             Request(
-                coder.source_ids(query.model_input, target, source, address),
+                coder.source.source_ids(query.model_input, target, source, address),
                 self.search,
                 prefix,
                 attention=attention or bool(query.marks or query.terms),
@@ -145,11 +149,11 @@ def in_sentence_case(plain: Attempt) -> Attempt:
 def lower_query(query: Query) -> Query:
     text = query.rewriting.after
     keep = [query.rewriting.forth(item.span) for item in (*query.items, *query.terms)]
-    lower = case.sentence_case(text, keep).after
+    lower = sentence_case(text, keep).after
     # Capitals whose lower case has another length (İ) would shift the offsets of replaced items.
     rewriting = replace(query.rewriting, after=lower) if len(lower) == len(text) else query.rewriting
     if not query.rewriting.edits:
-        rewriting = case.sentence_case(text, keep)
+        rewriting = sentence_case(text, keep)
     return replace(query, rewriting=rewriting, shouted=True)
 
 
@@ -190,7 +194,7 @@ def around_items(text: str, items: Sequence[Item], search: DecodeConfig, inner: 
 
 def in_halves(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool) -> Attempt | None:
     """Translate the piece in two parts, cut between clauses if possible; None if it cannot be cut between words."""
-    place = clauses.best_place(text, [item.span for item in items])
+    place = segments.best_place(text, [item.span for item in items])
     if place is None or place[0] == place[1]:
         return None
     cut, end = place
@@ -215,3 +219,45 @@ def split_span(text: str, span: Span, items: Sequence[Item], inner: bool) -> lis
 
 def shift_item(item: Item, by: int) -> Item:
     return replace(item, start=item.start - by, end=item.end - by)
+
+
+def is_shouted(text: str, keep: Sequence[Span] = ()) -> bool:
+    """Whether a sentence is in capitals, ignoring the spans to keep."""
+    if sum(map(str.isupper, text)) < SHARE * CASED_LETTERS:  # a fast check that settles nearly every sentence
+        return False
+    letters = [c for start, end in _apart_from(text, keep) for c in text[start:end] if c.isupper() or c.islower()]
+    return len(letters) >= CASED_LETTERS and sum(map(str.isupper, letters)) >= SHARE * len(letters)
+
+
+def sentence_case(text: str, keep: Sequence[Span] = ()) -> Rewriting:
+    """Lowercase all but the first letter, word by word, so that each word keeps its mapping."""
+    rewriting = _change(text, keep, str.lower)
+    after = rewriting.after
+    first = next((i for i, c in enumerate(after) if c.isalpha()), None)
+    if first is None or any(start <= first < end for start, end in map(rewriting.forth, keep)):
+        return rewriting
+    raised = after[:first] + after[first].title() + after[first + 1 :]
+    return Rewriting(text, raised, rewriting.edits) if len(raised) == len(after) else rewriting
+
+
+def shout(text: str, keep: Sequence[Span] = ()) -> Rewriting:
+    """Uppercase the text; `ß` becomes `SS`."""
+    return _change(text, keep, str.upper)
+
+
+def _change(text: str, keep: Sequence[Span], change: Callable[[str], str]) -> Rewriting:
+    words = [
+        ((start + word.start(), start + word.end()), change(word[0]))
+        for start, end in _apart_from(text, keep)
+        for word in _WORD.finditer(text[start:end])
+    ]
+    return Rewriting.of(text, words)
+
+
+def _apart_from(text: str, keep: Sequence[Span]) -> Iterator[Span]:
+    """Yield the spans between those to keep."""
+    end = 0
+    for start, stop in sorted(keep):
+        yield end, start
+        end = stop
+    yield end, len(text)

@@ -1,7 +1,7 @@
 """Chooses the model and the languages for a text: one algorithm for the command, the server and Python.
 
 It depends on nothing but the text and what is known of the models. Where identification is unsure, it asks models
-through an inquiry (`source_language`); callers that load models and wait use `LoadedModels`.
+through an inquiry (`languages`); callers that load models and wait use `LoadedModels`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +12,9 @@ from typing import Any
 from hark import models
 from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
-from hark.text.identification import GLANCE
+from hark.text.detector import GLANCE
+from hark.translate.languages import Answer, Draft, Inquiry, Question, find_language
 from hark.translate.load import Loaded
-from hark.translate.source_language import Answer, Draft, Inquiry, Question, find_language
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """A model that translates: loads a bundle, and its engine at the first translation."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from hark.bundle import Bundle
 from hark.config import WIDEST, Config, DecodeConfig
@@ -16,13 +16,13 @@ from hark.facts import Facts, LanguagePair
 from hark.machine import check_workers
 from hark.models import find_named, find_pair, phrases_folder
 from hark.settings import SettingError
-from hark.text.address import Formality, choose_address
+from hark.text.address import Formality, check_form, choose_address
 from hark.text.opening import open_vocabularies
-from hark.text.phrases import Phrases, open_phrases
+from hark.text.phrases import open_phrases
 from hark.text.terms import Terms
 from hark.translate.languages import LanguageChoice
 from hark.translate.piece import Options
-from hark.translate.second_look import NLL, Place
+from hark.translate.second_look import NLL, measure
 from hark.translate.translation import Translation
 from hark.translate.translator import Translator, describe_value
 
@@ -39,6 +39,29 @@ class computed_once(cached_property[Value]):  # noqa: N801  # a decorator
         with instance._lock:
             value: Value = super().__get__(instance, owner)
             return value
+
+
+class EngineOptions(NamedTuple):
+    """How a model runs; see `open_engine`."""
+
+    engine: EngineName = "auto"
+    device: str = "auto"
+    precision: ComputePrecision = "auto"
+    threads: int | None = None
+
+
+class PerPair(Generic[Value]):
+    """Opens something for a pair of languages at its first use: once, also if several threads need it."""
+
+    def __init__(self, open_one: Callable[[str, str], Value]) -> None:
+        self._open_one, self._lock = open_one, RLock()
+        self.opened: dict[LanguagePair, Value] = {}
+
+    def __call__(self, source: str, target: str) -> Value:
+        with self._lock:
+            if (source, target) not in self.opened:
+                self.opened[source, target] = self._open_one(source, target)
+            return self.opened[source, target]
 
 
 class Loaded:
@@ -68,10 +91,11 @@ class Loaded:
         if not self.pairs:
             raise UserError(f"{path}: has one stack, {self.bundle.config.model.shape}, so it does not translate")
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
-        self._chosen = engine, device, precision, threads
+        self.engine_options = EngineOptions(engine, device, precision, threads)
+        self.phrases = PerPair(lambda source, target: open_phrases(source, target, phrases_folder()))
+        """The phrase table of a language pair: hark's entries, overridden by the user's."""
+        self._reverse = PerPair(self._open_reverse)
         self._lock = RLock()
-        self._phrases: dict[LanguagePair, Phrases] = {}
-        self._reverse: dict[LanguagePair, Loaded | None] = {}
 
     @classmethod
     def named(cls, name: str, **engine: Any) -> "Loaded":
@@ -99,7 +123,7 @@ class Loaded:
 
     @computed_once
     def engine(self) -> Engine:
-        return open_engine(self.bundle, self.target_vocabulary.special, *self._chosen)
+        return open_engine(self.bundle, self.target_vocabulary.special, *self.engine_options)
 
     @computed_once
     def translator(self) -> Translator:
@@ -113,13 +137,6 @@ class Loaded:
             self.facts.unsure_above,
             self.languages,
         )
-
-    def phrases(self, source: str, target: str) -> Phrases:
-        """The phrase table of a language pair: hark's entries, overridden by the user's."""
-        with self._lock:
-            if (source, target) not in self._phrases:
-                self._phrases[source, target] = open_phrases(source, target, folder=phrases_folder())
-            return self._phrases[source, target]
 
     @computed_once
     def model(self) -> "Transformer":
@@ -209,11 +226,7 @@ class Loaded:
         self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
     ) -> list[NLL | None]:
         """Return how unlikely each translation is, given the source; None: the pair is too long for the model."""
-        encoded = list(self._encode(pairs, source, target))
-        fitting = [self.engine.fits(*each) for each in encoded]
-        scores = self.engine.score(each for each, fits in zip(encoded, fitting, strict=True) if fits)
-        found = map(NLL.of_tokens, scores)
-        return [next(found) if fits else None for fits in fitting]
+        return measure(self.engine, self._encode(pairs, source, target))
 
     def _encode(self, pairs: Iterable[tuple[str, str]], source: str | None, target: str | None) -> Iterator[TokenPair]:
         return (self.translator.coder.pair_ids(*pair, source, target) for pair in pairs)
@@ -222,45 +235,39 @@ class Loaded:
         """The installed model of the opposite direction, this one if it has both; None if there is none."""
         if target in self.source_vocabulary.scheme.sources_of(source):
             return self
-        with self._lock:
-            if (source, target) not in self._reverse:
-                folder = find_pair((target, source), beside=self.bundle.folder)
-                self._reverse[source, target] = Loaded(folder, *self._chosen) if folder else None
-            return self._reverse[source, target]
+        return self._reverse(source, target)
+
+    def _open_reverse(self, source: str, target: str) -> "Loaded | None":
+        folder = find_pair((target, source), beside=self.bundle.folder)
+        return Loaded(folder, *self.engine_options) if folder else None
 
     def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
         """Have the model of the reverse direction, if one is installed, check the sentences that are not certain. A
         model of both directions has done so."""
-        look = self.translator.second_look(options)
-        by_languages: dict[LanguagePair, dict[Place, tuple[str, str]]] = {}
-        for place, pair in look.uncertain(translations).items():
-            languages = self.languages.pair(translations[place[0]].source, options.source, options.target)
-            by_languages.setdefault(languages, {})[place] = pair
-        nlls: dict[Place, NLL | None] = {}
-        for (source, target), pairs in by_languages.items():
+
+        def languages(text: str) -> LanguagePair:
+            return self.languages.pair(text, options.source, options.target)
+
+        def ask(source: str, target: str, pairs: Sequence[tuple[str, str]]) -> Sequence[NLL | None] | None:
             reverse = self.reverse(source, target)
-            if reverse is not None and reverse is not self:
-                nlls.update(zip(pairs, reverse.nll(pairs.values(), source=target, target=source), strict=True))
-        return look.flag(translations, nlls)
+            return None if reverse is None or reverse is self else reverse.nll(pairs, source=target, target=source)
+
+        return self.translator.second_look(options).review(translations, languages, ask)
 
     def close(self) -> None:
         """Free the engine's memory. A later translation opens it again."""
         self.__dict__.pop("translator", None)
         if (engine := self.__dict__.pop("engine", None)) is not None:
             engine.close()
-        for each in self._reverse.values():
+        for each in self._reverse.opened.values():
             if each is not None:
                 each.close()
 
 
-def check_form(formality: object) -> None:
-    """Raise an error unless it is a formality."""
-    if formality is not None and formality not in get_args(Formality):
-        raise UserError(f"formality {formality}: must be {', '.join(get_args(Formality)[:-1])} or informal")
-
-
 def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
     """Return the settings with `changes` applied. `nbest` widens the beam if `beam` is not among the changes."""
+    if not changes:
+        return search
     if "nbest" in changes and "beam" not in changes:
         changes = {**changes, "beam": max(search.beam, min(changes["nbest"], WIDEST))}
     try:

@@ -6,25 +6,26 @@ from dataclasses import dataclass, field, replace
 
 from hark.config import DecodeConfig
 from hark.engine.request import Hypotheses, Request
-from hark.text import normalise as case
 from hark.text import protect, spelling
 from hark.text.address import Address, Formality, addresses, contradicts, form_of
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting
 from hark.text.rules import ON, Rules
 from hark.text.terms import Terms
+from hark.text.vocabulary import Coder
 from hark.translate import attempts
-from hark.translate.align import Link, word_spans
+from hark.translate.align import word_spans
 from hark.translate.attempts import Attempt
-from hark.translate.coder import Coder
-from hark.translate.faults import UNSURE, Reason, is_long, is_short
-from hark.translate.readings import Candidate, best_candidate
+from hark.translate.readings import Candidate, best_candidate, is_long, is_short
 from hark.translate.second_look import is_uncertain, judge, look_again
 from hark.translate.tasks import Task
-from hark.translate.translation import Alternative, Flag
+from hark.translate.translation import Alternative, Flag, Piece, Reason
 
 CONTENT = 4
 """Minimum letters of a missing word that is reported; shorter words are often rightly left out."""
+UNSURE = 0.45
+"""Mean negative log-probability per token above which a translation counts as unsure, unless the model's facts have a
+threshold of its own. Measured: docs/trust.md."""
 EDGES = ".,;:!?…()[]\"'“”„‘’"
 
 
@@ -65,20 +66,6 @@ class Options:
     """Whether the model, if it knows the reverse direction, looks again at translations that are not certain."""
     rules: Rules = ON
     """The rules that write part of a translation, see `text/rules.py`."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A piece and its translation."""
-
-    source: str
-    text: str
-    score: float | None = None
-    tokens: int = 0
-    flags: frozenset[Flag] = frozenset()
-    reasons: tuple[Reason, ...] = ()
-    links: tuple[Link, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
 
 
 def translate_piece(
@@ -147,7 +134,7 @@ def _translate_as(
         return Piece(text, copy, flags=frozenset({"copied"}))
     plain = attempts.whole_piece(text, items, options.search, inner)
     first = [plain]
-    if case.is_shouted(text, [item.span for item in items]):
+    if attempts.is_shouted(text, [item.span for item in items]):
         first.append(attempts.in_sentence_case(plain))
     tried = yield from _try(first, coder, options, languages)
     best = min(tried, key=lambda each: each.rank)

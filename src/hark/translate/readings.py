@@ -2,27 +2,36 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from hark.engine.request import Hypothesis, Request
-from hark.text import normalise as case
 from hark.text import protect
 from hark.text.limits import LimitChange, compare_limits
-from hark.text.normalise import normalise
 from hark.text.numbers import NumberChange, compare_numbers
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
+from hark.text.segments import letters
+from hark.text.vocabulary import Coder, normalise
 from hark.translate import marks
 from hark.translate.align import Link, link, word_spans
-from hark.translate.attempts import Attempt, Query
-from hark.translate.coder import Coder
-from hark.translate.faults import FAULTS, Fault, Reason, find_faults
+from hark.translate.attempts import Attempt, Query, shout
 from hark.translate.marks import place_terms
-from hark.translate.translation import Alternative, mean, shift
+from hark.translate.translation import FAULTS, Alternative, Fault, Reason, mean, shift
 
 STOPS = (".", "。", "।")
 NOTHING = Hypothesis((), 0.0, 0.0, complete=False)
 """Used if an answer has no hypotheses."""
+LOOP = 8
+"""Minimum number of tokens that a repeated sequence covers in total to count as a loop."""
+PERIOD = 24
+"""Maximum length in tokens of the repeated sequence."""
+RATIO, SLACK = 3.0, 12
+"""Either side may have up to RATIO times the tokens of the other, plus SLACK."""
+CHARACTER_SLACK = 40
+SHORT, LONG, FEW = 0.5, 2.2, 12
+"""A translation with fewer than `SHORT` times the letters of its source may have lost words; one with more than
+`LONG` times may have invented some. Differences of `FEW` letters are ignored. docs/trust.md gives the rate at which
+human translations exceed these limits."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +155,7 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
         given = localised((*query.items, *query.terms))
         rewritten = Rewriting.of(before, ((item.span, item.written) for item in given))
     elif query.shouted:
-        rewritten = case.shout(restored.text, restored.spans)
+        rewritten = shout(restored.text, restored.spans)
     else:
         rewritten = Rewriting(restored.text, restored.text)
     text = rewritten.after
@@ -263,3 +272,64 @@ def best_candidate(
         if other.text != best.text:
             others.setdefault(other.text, Alternative(other.text, other.score))
     return replace(best, alternatives=tuple(islice(others.values(), nbest - 1)))
+
+
+def find_faults(
+    source: Sequence[int], target: Sequence[int], source_text: str, target_text: str, complete: bool
+) -> frozenset[Fault]:
+    """Return the faults of a translation; neither token sequence includes EOS."""
+    faults: set[Fault] = set()
+    if source and not target_text.strip():
+        faults.add("empty")
+    if is_looped(source, target):
+        faults.add("looped")
+    if is_absurd(len(source), len(target), SLACK) and is_absurd(
+        letters(source_text), letters(target_text), CHARACTER_SLACK
+    ):
+        faults.add("length")
+    if not complete:
+        faults.add("truncated")
+    return frozenset(faults)
+
+
+def is_absurd(one: int, other: int, slack: int) -> bool:
+    """Whether two lengths differ implausibly.
+
+    Both tokens and letters are compared: tokens alone mislead where one side is encoded as bytes, letters alone where
+    the scripts differ in a way that `letters` does not know.
+    """
+    return max(one, other) > RATIO * min(one, other) + slack
+
+
+def is_short(source: str, translation: str) -> bool:
+    return letters(translation) + FEW < SHORT * (letters(source) + FEW)
+
+
+def is_long(source: str, translation: str) -> bool:
+    return letters(translation) > LONG * letters(source) + FEW
+
+
+def is_looped(source: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether the translation repeats itself far more than its source does."""
+    pairs = len(target) - 1
+    distinct = len(set(pairwise(target)))
+    if pairs - distinct < LOOP // 2:  # too few repeats for a loop; nearly every sentence returns here
+        return False
+    repeated = repetition(target)
+    if repeated >= LOOP and repeated > 2 * repetition(source) + 2:
+        return True
+    # Repeats with small changes between them: many bigrams, few of them distinct.
+    source_ratio = len(set(pairwise(source))) / max(1, len(source) - 1)
+    return pairs >= 4 * LOOP and distinct / pairs < min(0.5, source_ratio - 0.25)
+
+
+def repetition(tokens: Sequence[int]) -> int:
+    """The number of tokens covered by the longest run of one sequence repeated at least three times in a row."""
+    longest = 0
+    for period in range(1, min(PERIOD, len(tokens) // 3) + 1):
+        run = 0
+        for one, other in zip(tokens, tokens[period:], strict=False):
+            run = run + 1 if one == other else 0
+            if run >= 2 * period:
+                longest = max(longest, run + period)
+    return longest

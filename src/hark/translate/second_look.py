@@ -9,21 +9,21 @@ measurements behind the limits.
 """
 
 import math
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from statistics import fmean
 from typing import NamedTuple
 
 from hark.config import WIDEST
+from hark.engine.interface import Engine, TokenPair
 from hark.engine.request import Hypotheses, Request, ScoreRequest
+from hark.facts import LanguagePair
 from hark.text.address import Address
+from hark.text.vocabulary import Coder
 from hark.translate.attempts import Attempt
-from hark.translate.coder import Coder
-from hark.translate.faults import Reason
-from hark.translate.faults import in_order as order_reasons
 from hark.translate.readings import Candidate, all_candidates
-from hark.translate.translation import Flag, Sentence, Translation, in_order
+from hark.translate.translation import Flag, Reason, Sentence, Translation, in_order, order_flags
 
 DOUBT = 0.3
 """Minimum doubt, in nats per token, of a sentence that is looked at again. It is nearly always right below."""
@@ -55,6 +55,14 @@ class NLL(NamedTuple):
     def of_tokens(cls, log_probs: Sequence[float]) -> "NLL":
         nats = [-log_prob for log_prob in log_probs]
         return cls(fmean(nats), fmean(nlargest(3, nats)))
+
+
+def measure(engine: Engine, pairs: Iterable[TokenPair]) -> list[NLL | None]:
+    """How unlikely an engine finds each translation, given its source; None: the pair is too long for the model."""
+    known = list(pairs)
+    fitting = [engine.fits(*pair) for pair in known]
+    found = map(NLL.of_tokens, engine.score(pair for pair, fits in zip(known, fitting, strict=True) if fits))
+    return [next(found) if fits else None for fits in fitting]
 
 
 def is_uncertain(source: str, flags: Collection[Flag], doubt: float | None) -> bool:
@@ -130,6 +138,26 @@ class SecondLook:
             and not self._has_unseen(sentence.source)
         }
 
+    def review(
+        self,
+        translations: Sequence[Translation],
+        languages: Callable[[str], LanguagePair],
+        ask: Callable[[str, str, Sequence[tuple[str, str]]], Sequence[NLL | None] | None],
+    ) -> list[Translation]:
+        """Have reverse models check the sentences that are not certain, and flag those that they do not recognise.
+
+        `languages`: those of a text; `ask`: how unlikely the model of the direction opposite to these languages finds
+        some pairs; None if there is no such model.
+        """
+        by_languages: dict[LanguagePair, dict[Place, tuple[str, str]]] = {}
+        for place, pair in self.uncertain(translations).items():
+            by_languages.setdefault(languages(translations[place[0]].source), {})[place] = pair
+        nlls: dict[Place, NLL | None] = {}
+        for direction, pairs in by_languages.items():
+            if (found := ask(*direction, [*pairs.values()])) is not None:
+                nlls.update(zip(pairs, found, strict=True))
+        return self.flag(translations, nlls)
+
     def flag(self, translations: Sequence[Translation], nlls: Mapping[Place, NLL | None]) -> list[Translation]:
         """Return the translations with the warning `unsure` at each sentence whose source the reverse model finds
         unlikely, and at no other that it has seen. None: not measured."""
@@ -144,4 +172,4 @@ class SecondLook:
 
 def judge_sentence(sentence: Sentence, nll: NLL) -> Sentence:
     flags, reasons = judge(sentence.flags, sentence.reasons, nll)
-    return replace(sentence, flags=in_order(flags), reasons=order_reasons(reasons))
+    return replace(sentence, flags=order_flags(flags), reasons=in_order(reasons))

@@ -1,7 +1,7 @@
 """Translates texts: splits a text into sentences, decodes them with an engine, and joins the translations.
 
-See `segments` (sentences and the whitespace between them), `clauses` (sentences that are too long), `piece` (one piece
-of text, with its retries) and `tasks` (many pieces at a time).
+See `segments` (sentences, or parts of those that are too long), `piece` (one piece of text, with its retries) and
+`tasks` (many pieces at a time).
 """
 
 from collections import deque
@@ -15,26 +15,21 @@ from typing import Protocol, runtime_checkable
 from hark.config import Config
 from hark.engine.interface import Engine
 from hark.errors import UserError
-from hark.text import clauses
+from hark.text import segments
 from hark.text.address import Address, Formality, choose_address, contradicts, has_forms
-from hark.text.detector import base_language
-from hark.text.foreign import other_language
+from hark.text.detector import base_language, other_language
 from hark.text.language_names import language_name
 from hark.text.paragraphs import Unit, group
 from hark.text.phrases import Phrases
 from hark.text.rewrite import Span
-from hark.text.segments import TextLayout, lay_out
-from hark.text.sentences import join_across, split_sentences
+from hark.text.segments import TextLayout, join_across, lay_out, split_sentences
 from hark.text.shapes import CODE_LINE
-from hark.text.vocabulary import Vocabulary
-from hark.translate.assembly import FinishedSentences, TextPlan, assemble
-from hark.translate.coder import Coder
-from hark.translate.faults import UNSURE, Reason
+from hark.text.vocabulary import Coder, Vocabulary
 from hark.translate.languages import LanguageChoice
-from hark.translate.piece import Options, Piece, address_of, find_items, has_unseen, translate_piece
+from hark.translate.piece import UNSURE, Options, address_of, find_items, has_unseen, translate_piece
 from hark.translate.second_look import SecondLook
 from hark.translate.tasks import Task, Tasks, Turns
-from hark.translate.translation import Sentence, Translation
+from hark.translate.translation import FinishedSentences, Piece, Reason, Sentence, TextPlan, Translation, assemble
 
 PHRASE_SENTENCES = 3
 """Maximum sentences of a line that is looked up in the phrase table."""
@@ -129,7 +124,7 @@ class Translator:
         languages = self.languages.of(options)
         if phrase is not None:
             return None, already_done(Piece(piece, phrase, flags=frozenset({"phrase"})))
-        if clauses.is_unbroken(piece):  # data, not a word: decoding it would take hours
+        if segments.is_unbroken(piece):  # data, not a word: decoding it would take hours
             return None, already_done(Piece(piece, piece, flags=frozenset({"untranslated"})))
         key = None if options.search.sample else (piece, inner, options)
         foreign, target = None, languages[1]
@@ -252,9 +247,9 @@ class Translator:
 
     def _split(self, text: str, options: Options) -> list[str]:
         sentences: list[str] = []
-        for part in clauses.set_apart(text):
+        for part in segments.set_apart(text):
             pieces = [part]
-            if not clauses.is_unbroken(part):
+            if not segments.is_unbroken(part):
                 pieces = split_sentences(part, self.languages.of(options)[0])
             if len(pieces) > 1 and (options.protect or options.terms):
                 pieces = join_across(pieces, self._spans(part, options))
@@ -266,8 +261,8 @@ class Translator:
         if fits(sentence):
             return [sentence]
         pieces: list[str] = []
-        for part in clauses.set_apart(sentence):
-            cut = [part] if clauses.is_unbroken(part) else clauses.cut(part, fits, self._spans(part, options))
+        for part in segments.set_apart(sentence):
+            cut = [part] if segments.is_unbroken(part) else segments.cut(part, fits, self._spans(part, options))
             pieces += ["", *cut] if pieces else cut
         return pieces
 
@@ -275,7 +270,7 @@ class Translator:
         """The spans of the protected items in a text, searched in chunks of bounded length."""
         spans: list[Span] = []
         start = 0
-        for chunk in clauses.bounded(text):
+        for chunk in segments.bounded(text):
             spans += [(start + item.start, start + item.end) for item in find_items(chunk, self.coder, options)]
             start += len(chunk)
         return spans

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hark.inspect.heads.alignment import detokenise
 from hark.inspect.heads.corpus import WordMatcher
-from hark.inspect.heads.gold import detokenise
 from hark.text.tokenizer import EOS
 from hark.translate.align import merge
 from tests.translate.stub import tokenizer

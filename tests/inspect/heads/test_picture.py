@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from hark.inspect.attention import KINDS, Head
-from hark.inspect.heads import curve as curve_picture
-from hark.inspect.heads import picture as grid_picture
 from hark.inspect.heads.alignment import STEPS, Alignment, Combination
 from hark.inspect.heads.finder import FoundHead, HeadReport, Importance
 from hark.inspect.heads.importance import HeadEffect, Point
+from hark.inspect.heads.picture import CELL_WIDTH, draw, draw_curve
 from hark.inspect.heads.roles import TITLES, NamedRole
 from hark.inspect.heads.table import notes, rows
 
@@ -58,7 +57,7 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("with_all", [True, False])
 def test_every_head_is_drawn_with_its_role_and_share(with_all: bool) -> None:
-    found = texts(grid_picture.draw(report(with_all)))
+    found = texts(draw(report(with_all)))
     assert found[0] == 'What the heads of a <model> & "more" look at'
     names = [each for each in found if re.fullmatch(r"\d:\d", each)]
     assert names == ["1:1", "1:2", "1:3", "2:1", "2:2", "2:3"] * 3
@@ -71,16 +70,16 @@ def test_every_head_is_drawn_with_its_role_and_share(with_all: bool) -> None:
 
 
 def test_alignment_heads_are_outlined_and_bars_are_to_scale() -> None:
-    svg = grid_picture.draw(report())
+    svg = draw(report())
     assert svg.count('class="chosen"') == 2
     bars = [float(each) for each in re.findall(r'class="worth"[^>]*? width="([\d.]+)"', svg)]
-    full = grid_picture.CELL_WIDTH - 16
+    full = CELL_WIDTH - 16
     assert bars == [pytest.approx(max(0, 10 * number - 5) / 15 * full, abs=0.06) for number in range(3)] * 6
-    assert 'class="chosen"' not in grid_picture.draw(report(with_all=False))
+    assert 'class="chosen"' not in draw(report(with_all=False))
 
 
 def test_tooltips_have_all_measures_of_a_head() -> None:
-    tree = ElementTree.fromstring(grid_picture.draw(report()))
+    tree = ElementTree.fromstring(draw(report()))
     tooltips = [each.text or "" for each in tree.iter(f"{SVG}title")][1:]
     assert len(tooltips) == 18
     assert tooltips[0].startswith("encoder 1:1: previous token, 0.93 (previous 0.50, evenness 0.30")
@@ -89,7 +88,7 @@ def test_tooltips_have_all_measures_of_a_head() -> None:
 
 def test_text_in_cells_has_the_base_size() -> None:
     """The style shared by all pictures must not enlarge it: cells are sized for it."""
-    drawn = grid_picture.draw(report())
+    drawn = draw(report())
     sizes = dict(re.findall(r"\.([a-z]+) {[^}]*font-size: (\d+px)", drawn))
     cells = {
         name
@@ -102,7 +101,7 @@ def test_text_in_cells_has_the_base_size() -> None:
 
 @pytest.mark.parametrize("heads", [1, 2, 16])
 def test_nothing_is_outside_the_picture(heads: int) -> None:
-    tree = ElementTree.fromstring(grid_picture.draw(report(heads=heads)))
+    tree = ElementTree.fromstring(draw(report(heads=heads)))
     width, height = (float(tree.attrib[name]) for name in ("width", "height"))
     assert tree.attrib["viewBox"] == f"0 0 {width:.0f} {height:.0f}"
 
@@ -124,10 +123,10 @@ def test_nothing_is_outside_the_picture(heads: int) -> None:
 
 def test_the_curve() -> None:
     points = [Point(0, 1.7, 39.0), Point(9, 2.5, 20.5), Point(18, 6.0, 0.0)]
-    found = texts(curve_picture.draw(report(), points))
+    found = texts(draw_curve(report(), points))
     assert {"Loss, nats per target token", "BLEU", "heads removed, of 18"} <= set(found)
     assert any(each.startswith("60 sentence pairs of val") for each in found)
-    only = curve_picture.draw(report(), [replace(point, score=None) for point in points])
+    only = draw_curve(report(), [replace(point, score=None) for point in points])
     assert "BLEU" not in texts(only)
     ((path),) = re.findall(r'<path class="curve[^>]* d="M([^"]+)"', only)
     places = [tuple(map(float, each.split())) for each in path.split("L")]

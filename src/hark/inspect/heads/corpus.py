@@ -12,8 +12,7 @@ from hark.data.corpus import read_pairs
 from hark.errors import UserError
 from hark.facts import LanguagePair
 from hark.inspect.attention import InputPair
-from hark.text.normalise import normalise
-from hark.text.vocabulary import SPACE, Vocabulary
+from hark.text.vocabulary import SPACE, Vocabulary, normalise
 
 
 class WordMatcher:

@@ -9,12 +9,19 @@ import numpy as np
 
 from hark.engine.alignment_heads import Step
 from hark.inspect.attention import KINDS, Attention, Head, every_head, observe_many
-from hark.inspect.heads.alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
+from hark.inspect.heads.alignment import (
+    ROUNDS,
+    STEPS,
+    Alignment,
+    Combination,
+    Gold,
+    Linked,
+    link_words,
+    measure_alignment,
+)
 from hark.inspect.heads.corpus import HeadCorpus, HeadExample, WordMatcher
-from hark.inspect.heads.gold import Gold
 from hark.inspect.heads.importance import HeadEffect, Point, Scorer, measure_effects, points_of, prune
-from hark.inspect.heads.measures import HeadMeasure, HeadTally, marks_of
-from hark.inspect.heads.roles import NamedRole, name
+from hark.inspect.heads.roles import HeadMeasure, HeadTally, NamedRole, marks_of, name
 from hark.model import Transformer
 from hark.text.vocabulary import Vocabulary
 

@@ -1,12 +1,15 @@
-"""Draws the heads of a model as one SVG for documents: no scripts, light or dark by the reader's settings."""
+"""Draws a model's heads, and its loss without them, as SVG: no scripts, light or dark by the reader's settings."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
 
 from hark.inspect.attention import KINDS, AttentionKind, Head
 from hark.inspect.heads.finder import FoundHead, HeadReport
+from hark.inspect.heads.importance import Point
 from hark.inspect.heads.roles import TITLES
-from hark.pages.document import picture, read_asset
+from hark.pages.charts import GAP as CHART_GAP
+from hark.pages.charts import HEIGHT, Line, line_chart
+from hark.pages.document import group, picture, read_asset
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 120, 40, 4
 LINE = 15
@@ -19,6 +22,7 @@ PANELS: dict[AttentionKind, str] = {
     "decoder": "Decoder: a target token looks at the translation so far",
     "cross": "Cross-attention: a target token looks at the source",
 }
+CURVE_WIDTH = 640
 
 
 def draw(report: HeadReport) -> str:
@@ -146,3 +150,28 @@ def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
         y += 22
         parts.append(f'<text y="{y + 8}">{escape(note)}</text>')
     return "\n".join(parts), y + 14
+
+
+def draw_curve(report: HeadReport, points: Sequence[Point]) -> str:
+    """Draw a chart of the loss, and one of BLEU if it was measured."""
+    charts = [("Loss, nats per target token", [(point.removed, point.nll) for point in points])]
+    if all(point.score is not None for point in points):
+        charts.append(("BLEU", [(point.removed, point.score or 0.0) for point in points]))
+    sentences = report.importance.sentences if report.importance else report.sentences
+    text = f"{sentences:,} sentence pairs of {report.corpus}; no retraining"
+    parts = [
+        f'<text class="title" x="{CHART_GAP}" y="32">{escape(report.model)} without its least important heads</text>',
+        f'<text x="{CHART_GAP}" y="50">{escape(text)}</text>\n',
+    ]
+    most = points[-1].removed
+    for index, (title, values) in enumerate(charts):
+        drawn = line_chart(
+            title,
+            [Line(values, index)],
+            most,
+            below=f"heads removed, of {most}",
+            width=CURVE_WIDTH,
+            dots=lambda removed, value: f"{removed} removed: {value:.3f}",
+        )
+        parts.append(group(0, 60 + index * HEIGHT, drawn))
+    return picture(f"{report.model} without heads", CURVE_WIDTH, 60 + len(charts) * HEIGHT + 6, "".join(parts))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hark.errors import HarkWarning
-from hark.serve.log import Log, everything_in
+from hark.serve.observation import Log, everything_in
 
 SECRET = "Zanzibar 4711"
 

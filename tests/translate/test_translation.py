@@ -1,9 +1,11 @@
-"""Sentences are reported as they finish, with the same texts and places as in the whole translation."""
+"""Sentences are reported as they finish, as they are in the whole translation; and the reasons of faults."""
+
+from typing import get_args
 
 import pytest
 
 from hark.translate.piece import Options
-from hark.translate.translation import Sentence
+from hark.translate.translation import FAULTS, MESSAGES, Fault, Reason, Sentence, in_order
 from tests.translate.stub import translator
 
 
@@ -56,3 +58,21 @@ def test_a_translation_into_another_script_is_joined_with_spaces() -> None:
     found = translate.translate("See you tomorrow. And you? Fine!", Options(detect=False, protect=False))
     assert found.text == "明天见。你呢？好！"
     assert [each.start for each in found.sentences] == [0, 4, 7]
+
+
+def test_every_fault_has_a_message() -> None:
+    assert set(MESSAGES) == set(FAULTS) == set(get_args(Fault))
+
+
+def test_message_of_a_reason() -> None:
+    assert str(Reason("number", "120 -> 1")) == "a number changed (120 -> 1)"
+    assert str(Reason("looped")) == "the translation repeats itself"
+    assert len(str(Reason("changed", "x" * 500))) < 120
+
+
+def test_reasons_are_sorted_by_severity_and_merged_by_flag() -> None:
+    found = in_order(
+        [Reason("unsure", "40%"), Reason("number", "2 -> 3"), Reason("unsure", "30%"), Reason("unsure", "40%")]
+    )
+    assert found == (Reason("number", "2 -> 3"), Reason("unsure", "40%, 30%"))
+    assert in_order([]) == ()

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hark.inspect.attention import Attention, AttentionKind, Head
-from hark.inspect.heads.measures import NEAR, HeadMeasure, HeadTally, marks_of, measure_weights
-from hark.inspect.heads.roles import NamedRole, name
+from hark.inspect.heads.roles import NEAR, HeadMeasure, HeadTally, NamedRole, marks_of, measure_weights, name
 from hark.text.tokenizer import EOS
 from tests.translate.stub import tokenizer
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hark.documents.document import DocumentError
-from hark.documents.xml_nodes import Node, Source, find_nodes
+from hark.documents.formats import DocumentError
+from hark.documents.xml_document import Node, Source, find_nodes
 
 SPACES = {"urn:a": "a"}
 

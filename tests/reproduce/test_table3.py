@@ -1,7 +1,7 @@
 """Conclusions are computed from the figures: the paper's own rows confirm the paper."""
 
-from hark.reproduce.conclusions import draw_conclusions
 from hark.reproduce.published import TABLE_3
+from hark.reproduce.table3 import draw_conclusions
 from hark.reproduce.work import Row
 
 PAPER: dict[str, Row] = {each.name: {"perplexity": each.perplexity, "bleu": each.bleu} for each in TABLE_3}
