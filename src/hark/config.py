@@ -404,9 +404,3 @@ class Config(Section):
                 "model.max_positions",
                 f"{self.model.max_positions} is less than batches.max_length {self.batches.max_length}; raise it",
             )
-        if self.model.shape != "encoder" and self.batches.masked:
-            raise SettingError("batches.masked", f"needs model.shape = encoder, not {self.model.shape}")
-        if self.model.shape == "encoder" and not self.batches.masked:
-            raise SettingError(
-                "batches.masked", "is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them"
-            )

@@ -42,7 +42,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     decides only which dataset is read and in which direction; the rest was fixed by `hark prepare`.
     """
     manifest = dataset.manifest
-    refuse_wrong_shape(config.model, dataset)
+    refuse_wrong_shape(config, dataset)
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
     separate = dataset.has_separate_ids
     if separate and config.model.tie == "all":
@@ -64,13 +64,19 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     return replace(config, model=model, data=data)
 
 
-def refuse_wrong_shape(model: ModelConfig, dataset: Dataset) -> None:
-    """Raise an error if a dataset of pairs is for a model of one stack, or text for one of two."""
-    if dataset.manifest.is_text == (model.shape != "encoder-decoder"):
+def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
+    """Raise an error if a dataset of pairs is for a model of one stack, or text for one of two, or if an encoder would
+    see what it predicts."""
+    shape, masked = config.model.shape, config.batches.masked
+    if masked and shape != "encoder":
+        raise UserError(f"batches.masked needs model.shape=encoder, not {shape}")
+    if shape == "encoder" and not masked:
+        raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
+    if dataset.manifest.is_text == (shape != "encoder-decoder"):
         return
     if dataset.manifest.is_text:
         raise UserError(f"{dataset.folder}: is text of one language; set model.shape=decoder, or prepare pairs")
-    raise UserError(f"{dataset.folder}: has pairs, but model.shape={model.shape} needs text; prepare it with --text")
+    raise UserError(f"{dataset.folder}: has pairs, but model.shape={shape} needs text; prepare it with --text")
 
 
 def prepared(dataset: Dataset) -> DataConfig | None:
