@@ -15,7 +15,7 @@ from hark.data.dataset import Dataset
 from hark.data.manifest import ROLES, Manifest, is_dataset
 from hark.data.plan import make_plan
 from hark.data.progress import Progress, silent
-from hark.data.text_build import TextBuild, TextPlan, plan_text
+from hark.data.text_build import DocumentsPlan, TextBuild, plan_text
 from hark.data.workers import available_processes
 from hark.errors import HarkError, UserError
 
@@ -54,7 +54,7 @@ def prepare(
     try:
         with new_folder(folder, is_dataset, force or has_key(folder, plan.key)) as partial_folder:
             build: TextBuild | DatasetBuild
-            if isinstance(plan, TextPlan):
+            if isinstance(plan, DocumentsPlan):
                 build = TextBuild(plan, partial_folder, processes, progress)
             else:
                 build = DatasetBuild(plan, partial_folder, processes, progress)

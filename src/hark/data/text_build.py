@@ -36,7 +36,7 @@ DEV = "end"
 
 
 @dataclass(frozen=True)
-class TextPlan:
+class DocumentsPlan:
     """Everything that a dataset of text depends on: equal keys mean equal datasets."""
 
     data: DataConfig
@@ -74,7 +74,7 @@ class TextPlan:
         return sum(source.size for source in self.sources.values())
 
 
-def plan_text(config: Config) -> TextPlan:
+def plan_text(config: Config) -> DocumentsPlan:
     data = config.data
     if not data.train:
         raise UserError("no training text; name a file with --text, or as data.train in a recipe")
@@ -87,11 +87,11 @@ def plan_text(config: Config) -> TextPlan:
         corpora += [(name, role, each) for name, each in zip(name_corpora(named, [data.target]), named, strict=True)]
     sources = {path: hash_file(path) for _, _, corpus in corpora for path in corpus_files(corpus)}
     vocabulary = load_vocabularies(Path(data.tokenizer), True)[1] if data.tokenizer else None
-    return TextPlan(data, tuple(corpora), sources, vocabulary)
+    return DocumentsPlan(data, tuple(corpora), sources, vocabulary)
 
 
 @dataclass(frozen=True)
-class Piece:
+class DocumentPart:
     """A part of a document, small enough to encode at once."""
 
     text: str
@@ -102,7 +102,7 @@ class Piece:
 class TextBuild:
     """One build of a dataset of text. The text is read twice: to learn the vocabulary, and to encode it."""
 
-    def __init__(self, plan: TextPlan, folder: Path, processes: int, progress: Progress) -> None:
+    def __init__(self, plan: DocumentsPlan, folder: Path, processes: int, progress: Progress) -> None:
         self.plan, self.data, self.folder = plan, plan.data, folder
         self.processes, self.progress = processes, progress
         self.held_out: set[bytes] = set()
@@ -216,7 +216,7 @@ class TextOutput:
             self.parts.clear()
 
 
-Job = list[tuple[int, Piece]]
+Job = list[tuple[int, DocumentPart]]
 """Pieces to encode, each with the number of the output that it is for."""
 
 
@@ -225,7 +225,7 @@ def jobs(texts: Iterator[tuple[str, bool]]) -> Iterator[Job]:
     pieces = ((int(is_dev), piece) for text, is_dev in texts for piece in cut(text))
     sizes = 0
 
-    def number_of(entry: tuple[int, Piece]) -> int:
+    def number_of(entry: tuple[int, DocumentPart]) -> int:
         nonlocal sizes
         sizes += len(entry[1].text) + 1
         return (sizes - 1) // PIECE
@@ -235,7 +235,7 @@ def jobs(texts: Iterator[tuple[str, bool]]) -> Iterator[Job]:
             yield job
 
 
-def cut(text: str) -> Iterator[Piece]:
+def cut(text: str) -> Iterator[DocumentPart]:
     """Cut a text before words that begin a line, where no token crosses."""
     start = 0
     while len(text) - start > PIECE:
@@ -243,9 +243,9 @@ def cut(text: str) -> Iterator[Piece]:
         while at > start and not text[at].isalpha():
             at = text.rfind("\n", start, at - 1) + 1
         at = at if at > start else start + PIECE
-        yield Piece(text[start:at], ends=False)
+        yield DocumentPart(text[start:at], ends=False)
         start = at
-    yield Piece(text[start:], ends=True)
+    yield DocumentPart(text[start:], ends=True)
 
 
 class EncodePieces:
