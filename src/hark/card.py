@@ -209,7 +209,7 @@ def default_title(facts: Facts) -> str:
 
 
 def default_summary(facts: Facts, model: ModelConfig) -> str:
-    layers = f"{model.n_encoder_layers} + {model.n_decoder_layers} layers"
+    layers = f"{describe_layers(model)} layers"
     count = f", {facts.making.parameters:,} weights" if facts.making.parameters else ""
     return f"A Transformer made with hark: {layers}, d_model {model.d_model}{count}."
 
@@ -226,12 +226,15 @@ def describe_pairs(pairs: Sequence[LanguagePair]) -> str:
 
 
 def describe_shape(model: ModelConfig) -> str:
-    encoder, decoder = str(model.n_encoder_layers), str(model.n_decoder_layers)
-    layers = {"encoder-decoder": f"{encoder} + {decoder}", "encoder": encoder, "decoder": decoder}[model.shape]
     return (
-        f"{layers} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
+        f"{describe_layers(model)} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
         f"{model.n_heads} heads, vocabulary {model.vocab_size:,}"
     )
+
+
+def describe_layers(model: ModelConfig) -> str:
+    encoder, decoder = str(model.n_encoder_layers), str(model.n_decoder_layers)
+    return {"encoder-decoder": f"{encoder} + {decoder}", "encoder": encoder, "decoder": decoder}[model.shape]
 
 
 def describe_alignment(alignment: AlignmentFacts) -> str:
