@@ -10,7 +10,7 @@ from hark import configfile
 from hark.config import Config
 from hark.data.corpus import corpus_files
 from hark.errors import UserError
-from hark.model import Transformer
+from hark.model import Transformer, new_model
 from hark.recipes import FOLDER as RECIPES
 from hark.recipes import find_recipe, names, split_arguments, summary
 
@@ -18,7 +18,7 @@ from hark.recipes import find_recipe, names, split_arguments, summary
 @pytest.mark.parametrize("name", names())
 def test_every_recipe_builds(name: str) -> None:
     with torch.device("meta"):  # shapes only: big would need a gigabyte
-        Transformer(configfile.load(RECIPES / f"{name}.toml").model)
+        new_model(configfile.load(RECIPES / f"{name}.toml").model)
 
 
 def test_base_spells_out_the_defaults() -> None:
@@ -78,7 +78,7 @@ def test_a_file_takes_precedence_over_a_recipe_of_that_name(tmp_path: Path, monk
         ("tyni", "tyni: no such recipe; did you mean tiny?"),
         ("recipes/base.toml", "recipes/base.toml: no such file; did you mean the built-in recipe base?"),
         ("mine.toml", "mine.toml: no such file"),
-        ("xyz", "xyz: no such recipe; choose from base, big, "),
+        ("xyz", "xyz: no such recipe; choose from base, bert, big, "),
     ],
 )
 def test_a_missing_recipe(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,7 +209,7 @@ def default_title(facts: Facts) -> str:
 
 
 def default_summary(facts: Facts, model: ModelConfig) -> str:
-    layers = f"{describe_layers(model)} layers"
+    layers = describe_layers(model)
     count = f", {facts.making.parameters:,} weights" if facts.making.parameters else ""
     return f"A Transformer made with hark: {layers}, d_model {model.d_model}{count}."
 
@@ -225,16 +225,21 @@ def describe_pairs(pairs: Sequence[LanguagePair]) -> str:
     return ", ".join(" to ".join(pair) for pair in pairs)
 
 
+def describe_layers(model: ModelConfig) -> str:
+    match model.shape:
+        case "encoder-decoder":
+            return f"{model.n_encoder_layers} + {model.n_decoder_layers} layers"
+        case "decoder":
+            return f"{model.n_decoder_layers} decoder layers"
+        case "encoder":
+            return f"{model.n_encoder_layers} encoder layers"
+
+
 def describe_shape(model: ModelConfig) -> str:
     return (
-        f"{describe_layers(model)} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
+        f"{describe_layers(model)}, d_model {model.d_model}, d_ff {model.d_ff}, "
         f"{model.n_heads} heads, vocabulary {model.vocab_size:,}"
     )
-
-
-def describe_layers(model: ModelConfig) -> str:
-    encoder, decoder = str(model.n_encoder_layers), str(model.n_decoder_layers)
-    return {"encoder-decoder": f"{encoder} + {decoder}", "encoder": encoder, "decoder": decoder}[model.shape]
 
 
 def describe_alignment(alignment: AlignmentFacts) -> str:

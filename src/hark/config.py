@@ -23,6 +23,7 @@ Schedule = Literal["paper", "linear"]
 Updates = Literal["adam", "muon"]
 Best = Literal["dev", "last"]
 TreeTag = Literal["XX"]
+Documents = Literal["file", "paragraph", "line"]
 
 
 def is_language_code(text: str) -> bool:
@@ -126,8 +127,16 @@ class DataConfig(Section):
     test: tuple[CorpusConfig, ...] = setting((), "test sets, for the final scores; removed from the training text")
     clean: CleanConfig = field(default_factory=CleanConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
+    documents: Documents | None = setting(
+        None,
+        "text of one language instead of pairs, for models of one stack; a document is a whole file (file), a "
+        "paragraph between empty lines (paragraph) or a line (line). A corpus names one file as its source",
+    )
+    dev_share: float = setting(
+        0.0, "with documents and without a dev set: share of the text that is kept as one", fraction()
+    )
     tokenizer: str = setting("", "a tokenizer.model or, of an imported model, pieces.json; empty: learn one")
-    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(300, 16_777_216))
+    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(261, 16_777_216))
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
     bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())
     bpe_variants: int = setting(
@@ -173,6 +182,13 @@ class BatchConfig(Section):
     max_length: int = setting(
         250, "maximum length of a sentence in tokens; longer pairs are skipped", between(2, 16_777_216)
     )
+    masked: float = setting(
+        0.0,
+        "running text, for an encoder: share of the tokens that are hidden and predicted from both sides (BERT: 0.15); "
+        "0: each token is predicted from those before it",
+        fraction(),
+    )
+    whole_words: bool = setting(False, "with masked: hide all tokens of a word, or none")
     temperature: float = setting(
         1.0,
         "many-to-many: sample directions in proportion to their pairs to the power of 1 / temperature; above 1 favours "
@@ -387,4 +403,10 @@ class Config(Section):
             raise SettingError(
                 "model.max_positions",
                 f"{self.model.max_positions} is less than batches.max_length {self.batches.max_length}; raise it",
+            )
+        if self.model.shape != "encoder" and self.batches.masked:
+            raise SettingError("batches.masked", f"needs model.shape = encoder, not {self.model.shape}")
+        if self.model.shape == "encoder" and not self.batches.masked:
+            raise SettingError(
+                "batches.masked", "is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them"
             )

@@ -98,7 +98,7 @@ def test_a_recipe_with_options_on_top(hark, text):
         ),
         (
             ("--vocab", "7", "-o", "d"),
-            "hark: command line: vocab_size: 7 is not allowed; must be a whole number, from 300 to 16777216",
+            "hark: command line: vocab_size: 7 is not allowed; must be a whole number, from 261 to 16777216",
         ),
         (("gone.toml", "-o", "d"), "hark: gone.toml: no such file"),
         (("data.vocabulary=3", "-o", "d"), None),
@@ -205,3 +205,27 @@ def test_the_sample_is_text_of_every_kind_of_english(hark):
     sides = ["--train", "hark:sample/dev.en.xz", "hark:sample/dev.de.xz"]
     result = hark("--pair", "en-GB", "de_AT", *sides, "--vocab", "400", "-o", "dataset")
     assert result.returncode == 0, result.stderr
+
+
+def test_running_text(hark, tmp_path):
+    lines = [f"Line {number} of a long letter to my sister." for number in range(300)]
+    (tmp_path / "letter.txt").write_text("\n".join(lines))
+    result = hark("--text", "letter.txt", "--vocab", "300", "-o", "letters", "--processes", "1")
+    assert result.returncode == 0, result.stderr
+    out = result.stdout.splitlines()
+    assert out[0] == "letters: 1 documents kept; dropped: none"
+    assert out[1].startswith("train letter: ")
+    assert out[2].startswith("dev letter-end: ")
+    assert out[3:] == ["vocabulary 300", "report: letters/report.html"]
+    config = configfile.load(tmp_path / "letters" / "config.toml").data
+    assert (config.documents, config.target, config.dev_share) == ("file", "en", 0.1)
+    again = hark("--text", "letter.txt", "--vocab", "300", "-o", "letters", "--language", "nl", "--processes", "1")
+    assert again.returncode == 2
+    assert "Traceback" not in again.stderr
+
+
+@pytest.mark.usefixtures("text")
+def test_pairs_and_text_exclude_each_other(hark):
+    result = hark("--text", "train.en", "--train", "train.en", "train.de", "-o", "mixed")
+    assert result.returncode == 2
+    assert result.stderr == "hark: --text and --train exclude each other; prepare text and pairs apart\n"

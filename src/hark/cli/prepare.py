@@ -1,4 +1,4 @@
-"""`hark prepare`: make a dataset from raw parallel text."""
+"""`hark prepare`: make a dataset from raw text."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,18 +15,23 @@ from hark.errors import UserError
 from hark.settings import SettingError
 
 if TYPE_CHECKING:
+    from hark.config import DataConfig
     from hark.data.dataset import Dataset
     from hark.data.report import DatasetReport
 
 TWO_FILES: Any = (str, str)
 """Typer has no repeatable option with two values; the parser beneath it has."""
 ONE_FILE = "-"
+DEFAULT_LANGUAGE = "en"
+DEV_SHARE = 0.1
+"""The share of running text that is kept as dev set, if none is named."""
 
 
 EXAMPLES = (
     "hark prepare --pair en de --train my.en my.de --dev dev.en dev.de -o mine",
     "hark prepare --train a.tsv - --train b.tsv - --weight 2 --vocab 8000 -o mine",
     "hark prepare fine-tune --train my.en my.de -o datasets/mine",
+    "hark prepare gpt-nano --text shakespeare.txt -o shakespeare",
     "hark prepare data.many=true --train a.en a.fr --train b.de b.fr -o many",
 )
 
@@ -61,6 +66,22 @@ def prepare(
         list[str] | None,
         typer.Option("--test", metavar="FILE FILE", click_type=TWO_FILES, help="Test set, for the final scores."),
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            metavar="FILE",
+            help="Running text of one language, for models of one stack: a plain "
+            "text file, or a .jsonl with objects that have a text. Repeatable; instead of --train.",
+        ),
+    ] = None,
+    text_dev: Annotated[
+        list[str] | None,
+        typer.Option("--text-dev", metavar="FILE", help="Dev set of running text; without, a tenth of the text."),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option("--language", metavar="LANG", help="Language of --text; else en.")
+    ] = None,
     vocab: Annotated[int | None, typer.Option("--vocab", metavar="N", help="Vocabulary size.")] = None,
     output: Annotated[
         Path | None,
@@ -73,7 +94,7 @@ def prepare(
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Make a dataset from raw parallel text.
+    """Make a dataset from raw text: pairs to translate, or running text.
 
     Cleans the text, learns a vocabulary, encodes it, and reports what was dropped and why.
 
@@ -88,6 +109,8 @@ def prepare(
     many = config.data.many
     if many and pair:
         raise UserError("--pair and data.many=true exclude each other; each corpus has its own languages")
+    if text and train:
+        raise UserError("--text and --train exclude each other; prepare text and pairs apart")
     try:
         changes: dict[str, Any] = dict(zip(("source", "target"), pair or (), strict=False))
         if vocab is not None:
@@ -95,6 +118,8 @@ def prepare(
         if train or weight:
             changes["train"] = corpora(train, weights_in(sys.argv) if weight else None, many)
         changes |= {role: corpora(files, None, many) for role, files in (("dev", dev), ("test", test)) if files}
+        if text or config.data.documents:
+            changes = {**text_settings(config.data, text, text_dev, language), **changes}
         config = replace(config, data=replace(config.data, **changes))
     except SettingError as error:
         raise UserError(f"command line: {error}") from None
@@ -103,13 +128,50 @@ def prepare(
         raise UserError("no output folder; name one with -o")
     with show_progress() as progress:
         prepared = make_dataset(config, folder, processes, progress, force)
-    if prepared.created:
+    if prepared.created and prepared.dataset.manifest.is_text:
+        typer.echo(text_summary(prepared.dataset))
+    elif prepared.created:
         typer.echo(summary(prepared.dataset))
         sys.stdout.flush()
         for line in suspicions(prepared.dataset.report):
             sys.stderr.write(line + "\n")
     else:
         typer.echo(f"{folder}: up to date with these files and settings; nothing to do")
+
+
+def text_settings(
+    data: "DataConfig", text: Sequence[str] | None, dev: Sequence[str] | None, language: str | None
+) -> dict[str, Any]:
+    """The settings of a dataset of running text."""
+    changes: dict[str, Any] = {"documents": data.documents or "file", "source": ""}
+    changes["target"] = language or (data.target if data.documents else DEFAULT_LANGUAGE)
+    if text:
+        changes["train"] = tuple(CorpusConfig(file) for file in text)
+    if dev:
+        changes["dev"] = tuple(CorpusConfig(file) for file in dev)
+    if not (dev or data.dev or data.dev_share):
+        changes["dev_share"] = DEV_SHARE
+    return changes
+
+
+def text_summary(dataset: "Dataset") -> str:
+    """A summary to print of a dataset of running text."""
+    from hark.pages.formats import size
+
+    report = dataset.text_report
+    dropped = ", ".join(f"{rule} {number:,}" for rule, number in report.dropped.items()) or "none"
+    return "\n".join(
+        [
+            f"{dataset.folder}: {report.kept:,} documents kept; dropped: {dropped}",
+            *(
+                f"{each.role} {each.name}: {size(each.bytes)}, {each.tokens:,} tokens "
+                f"({each.bytes / max(1, each.tokens):.2f} bytes each)"
+                for each in report.corpora
+            ),
+            f"vocabulary {report.vocab_size:,}",
+            f"report: {dataset.folder / 'report.html'}",
+        ]
+    )
 
 
 def corpora(

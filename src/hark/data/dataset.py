@@ -1,26 +1,31 @@
 """A prepared dataset: its token stores and tokenizers, and their verification."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
-from hark.data.batches import PackedBatches, PaddedBatches, make_batches
+from hark.data.batches import Batches, make_batches
 from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
+from hark.data.masking import Masking
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
+from hark.data.text_report import TextReport
+from hark.data.windows import TextBatches
 from hark.errors import UserError
 from hark.facts import SIGNS
 from hark.text.detector import base_language
 from hark.text.opening import have_same_ids, load_vocabularies, vocabulary_path
 from hark.text.vocabulary import SPACE, SideIds, SpecialIds, Vocabulary
+
+Report = TypeVar("Report")
 
 
 class Dataset:
@@ -38,6 +43,8 @@ class Dataset:
         """Open a dataset and check its tokenizers and sizes; tokens are memory-mapped, not read."""
         manifest = Manifest.read(Path(folder))
         dataset = cls(Path(folder), manifest, reverse)
+        if reverse and manifest.is_text:
+            raise UserError(f"{folder}: is text of one language; leave out data.reverse")
         if reverse and dataset.has_imported_vocabulary:
             raise UserError(f"{folder}: is for an imported model of one direction; leave out data.reverse")
         if reverse and manifest.tagged:
@@ -136,13 +143,19 @@ class Dataset:
         vocabulary = self.tokenizer("source")
         return SideIds(vocabulary.special.pad, vocabulary.source_end)
 
-    def batches(self, corpora: Sequence[Corpus], config: BatchConfig) -> PackedBatches | PaddedBatches:
+    def batches(self, corpora: Sequence[Corpus], config: BatchConfig) -> Batches[Any]:
         """Return the endless batch stream of some of its text."""
+        if self.manifest.is_text:
+            vocabulary, pad = self.tokenizer("target"), self.special.pad
+            masking = Masking.of(vocabulary, config.masked, config.whole_words, pad) if config.masked else None
+            return TextBatches(corpora, config, self.special, masking)
         return make_batches(corpora, config, self.special, self.source_ids)
 
-    def batches_of(self, shard: Shard, config: BatchConfig) -> PackedBatches | PaddedBatches:
+    def batches_of(self, shard: Shard, config: BatchConfig) -> Batches[Any]:
         """Return the batch stream of a dev or test set, or of one corpus."""
-        return self.batches([Corpus(shard.name, 1.0, [self.store(shard)])], config)
+        batches = self.batches([Corpus(shard.name, 1.0, [self.store(shard)])], config)
+        batches.n_bytes = shard.bytes
+        return batches
 
     def prefix(self, shard: Shard) -> tuple[int, ...]:
         """Return the ids before the text of each target: its language tag, or none."""
@@ -181,8 +194,15 @@ class Dataset:
 
     @cached_property
     def report(self) -> DatasetReport:
+        return self.read_report(DatasetReport.from_json)
+
+    @cached_property
+    def text_report(self) -> TextReport:
+        return self.read_report(TextReport.of_json)
+
+    def read_report(self, parse: Callable[[str], Report]) -> Report:
         path = self.folder / "report.json"
         try:
-            return DatasetReport.from_json(path.read_text(encoding="utf-8"))
+            return parse(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: cannot be read: {error}") from None

@@ -57,6 +57,8 @@ class Shard:
     target_tokens: int
     languages: LanguagePair | None = None
     """The direction, in a dataset with language tags: each source begins with one, and maybe each target."""
+    bytes: int = 0
+    """The size of the text, of one language, in UTF-8."""
 
     @property
     def corpus(self) -> str:
@@ -92,8 +94,15 @@ class Manifest:
     """Checksums of every file in the shard folders; empty in older datasets."""
 
     @property
+    def is_text(self) -> bool:
+        """Whether it holds text of one language, and no pairs."""
+        return not self.source and not self.tagged
+
+    @property
     def directions(self) -> tuple[LanguagePair, ...]:
-        """Every direction with training text, or else with any text."""
+        """Every direction with training text, or else with any text; none of text of one language."""
+        if self.is_text:
+            return ()
         if not self.tagged:
             return ((self.source, self.target),)
         trained = [shard.languages for shard in self.shards if shard.languages and shard.role == "train"]
@@ -133,6 +142,8 @@ class Manifest:
         for shard in tree["shards"]:
             if shard["languages"] is None:  # older versions of hark do not know it
                 del shard["languages"]
+            if not shard["bytes"]:
+                del shard["bytes"]
         return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
     @classmethod

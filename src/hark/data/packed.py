@@ -15,7 +15,7 @@ from hark.data.packing import Capacity, balance, pack
 from hark.data.pool import Corpus
 from hark.data.store import Side, TokenStore
 from hark.data.strata import Draw, derive, draw, n_strata, pass_length, permute
-from hark.data.stream import Batch, Batches, PackedStream, Tokens
+from hark.data.stream import Batch, PackedStream, PairBatches, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds
 
 # Batches planned together; pairs move only within such a group. Larger groups fill better but make seeking slower.
@@ -69,7 +69,7 @@ class PackingPlan:
     n_skipped: int
 
 
-class PackedBatches(Batches[PackedStream[Tokens]]):
+class PackedBatches(PairBatches[PackedStream[Tokens]]):
     """Packed batches of several corpora, mixed by weight within each batch."""
 
     def __init__(
@@ -123,7 +123,7 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
             inputs = self._shift(tokens, cu[: len(pairs)], n_tokens[side]) if side == "target" else tokens
             labels = tokens if side == "target" else None
             streams[side] = PackedStream(inputs, number_slots(cu, len(tokens)), cu, labels)
-        return Batch(index, pairs, streams, n_tokens, n_skipped)
+        return Batch(index, pairs, streams, n_tokens, n_skipped=n_skipped)
 
     def _shift(self, tokens: Tokens, starts: Tokens, count: int) -> Tokens:
         """Shift right: y1 .. yn EOS becomes BOS y1 .. yn."""

@@ -10,7 +10,7 @@ from hark.config import BatchConfig
 from hark.data.pool import Corpus, Lengths, Pool, slot_lengths, stable_order
 from hark.data.store import Side, TokenStore
 from hark.data.strata import derive, permute
-from hark.data.stream import Batch, Batches, PaddedStream, Tokens
+from hark.data.stream import Batch, PaddedStream, PairBatches, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds
 
 PaddedBatch = Batch[PaddedStream[Tokens]]
@@ -53,7 +53,7 @@ class LengthBuckets:
         return rows
 
 
-class PaddedBatches(Batches[PaddedStream[Tokens]]):
+class PaddedBatches(PairBatches[PaddedStream[Tokens]]):
     """Padded batches of one corpus each; an epoch shuffles the batches of all corpora, in proportion to weight."""
 
     def __init__(

@@ -15,6 +15,7 @@ from hark.data.dataset import Dataset
 from hark.data.manifest import ROLES, Manifest, is_dataset
 from hark.data.plan import make_plan
 from hark.data.progress import Progress, silent
+from hark.data.text_build import TextBuild, TextPlan, plan_text
 from hark.data.workers import available_processes
 from hark.errors import HarkError, UserError
 
@@ -44,7 +45,7 @@ def prepare(
     folder = Path(folder)
     refuse_overlap(folder, list_inputs(config))
     progress("hashing files", 0, None)
-    plan = make_plan(config)
+    plan = plan_text(config) if config.data.documents else make_plan(config)
     existing = find_dataset(folder, plan.key)
     if existing is not None:
         return Prepared(existing, created=False)
@@ -52,7 +53,12 @@ def prepare(
         processes = min(available_processes(), 1 + plan.size // BYTES_PER_PROCESS)
     try:
         with new_folder(folder, is_dataset, force or has_key(folder, plan.key)) as partial_folder:
-            manifest = DatasetBuild(plan, partial_folder, processes, progress).run()
+            build: TextBuild | DatasetBuild
+            if isinstance(plan, TextPlan):
+                build = TextBuild(plan, partial_folder, processes, progress)
+            else:
+                build = DatasetBuild(plan, partial_folder, processes, progress)
+            manifest = build.run()
             (partial_folder / "config.toml").write_text(configfile.dump(config), encoding="utf-8")
             (partial_folder / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
     except OSError as error:

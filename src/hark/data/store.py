@@ -214,6 +214,10 @@ class TokenStore:
         lengths: NDArray[np.int32] = np.subtract(end, begin).astype(np.int32)
         return lengths
 
+    def stretch(self, begin: int, count: int) -> NDArray[np.unsignedinteger]:
+        """Return consecutive tokens of the target, whatever sentences they belong to."""
+        return self._tokens["target"][begin : begin + count]
+
     def sentences(self, indices: NDArray[np.integer], side: Side) -> list[list[int]]:
         """Return the tokens of many sentences as lists of Python integers."""
         return Sentences(*self.gather(indices, side)).unpack()

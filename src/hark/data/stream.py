@@ -87,6 +87,7 @@ class Batch(Generic[S]):
     pairs: NDArray[np.int64]  # (n_pairs, 3): corpus, row in its store, pass over the corpus
     streams: Mapping[str, S]
     n_tokens: Mapping[str, int]  # of each stream, with start and EOS, without padding
+    n_hidden: int | None = None  # tokens that are predicted, if not all of the streams with labels
     n_skipped: int = 0  # pairs left out of this pass for lack of room; reported by the first batch of a group
 
     @property
@@ -100,8 +101,13 @@ class Batch(Generic[S]):
 
     @property
     def n_target_tokens(self) -> int:
-        """Predicted tokens, over which the loss is summed: those of streams with labels."""
+        """Tokens of streams with labels."""
         return sum(self.n_tokens[name] for name, stream in self.streams.items() if stream.labels is not None)
+
+    @property
+    def n_predicted(self) -> int:
+        """Tokens over which the loss is summed."""
+        return self.n_target_tokens if self.n_hidden is None else self.n_hidden
 
     @property
     def n_target_slots(self) -> int:
@@ -117,25 +123,12 @@ class Batches(ABC, Generic[S]):
     """
 
     batches_per_epoch: int  # one pass over each corpus of weight 1
+    n_bytes: int = 0  # size of running text in UTF-8, if known
     fill: tuple[float, ...]  # share of the slots of each side that hold tokens, over the whole stream
 
-    def __init__(
-        self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, source: SideIds | None = None
-    ) -> None:
-        """`special`: the ids of the target; `source`: those of the source, by default the same."""
-        self.config = config
-        self.special = special
-        target = SideIds(special.pad, special.end)
-        ids: Mapping[Side, SideIds] = {"source": source or target, "target": target}
-        pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
-        if len({pool.sides for pool in pools}) > 1:
-            raise UserError("pairs and text of one side cannot be mixed in a run; prepare them apart")
-        self.sides: Mapping[Side, SideIds] = {side: ids[side] for side in pools[0].sides}
-        self.pools = apply_temperature(pools, config.temperature)
-        if not any(len(pool) for pool in self.pools):
-            raise UserError(
-                f"no pairs to train on: all exceed batches.max_length ({config.max_length} tokens) on a side; raise it"
-            )
+    def __init__(self, config: BatchConfig, special: SpecialIds) -> None:
+        """`special`: the ids of the target."""
+        self.config, self.special = config, special
 
     @abstractmethod
     def __getitem__(self, index: int) -> Batch[S]: ...
@@ -144,20 +137,25 @@ class Batches(ABC, Generic[S]):
     def worst_case(self) -> Batch[S]:
         """Return a synthetic batch that needs as much memory as any real one: if it fits, all do."""
 
-    def filler(self, side: Side) -> int:
-        """Return the id that fills the synthetic batch of `worst_case`."""
-        ids = self.sides[side]
-        return ids.pad if ids.end is None else ids.end
-
     @property
+    @abstractmethod
     def n_pairs(self) -> int:
-        """Pairs of all corpora, including those that are too long."""
-        return sum(len(pool.variants[0]) for pool in self.pools)
+        """Pairs or documents of all corpora, including those that are too long."""
 
     @property
+    @abstractmethod
     def n_excluded(self) -> int:
         """Pairs that never enter a batch because they exceed `max_length`."""
-        return sum(pool.n_excluded for pool in self.pools)
+
+    @property
+    @abstractmethod
+    def identity(self) -> object:
+        """What the fingerprint hashes of the corpora."""
+
+    @property
+    def own_source(self) -> SideIds | None:
+        """The special ids of a source that differ from those of the target."""
+        return None
 
     def iterate(self, start: int = 0, rank: int = 0, world: int = 1) -> Iterator[Batch[S]]:
         """Yield the batches of one rank, without end; `start` is the same for all ranks."""
@@ -169,9 +167,7 @@ class Batches(ABC, Generic[S]):
     @property
     def fingerprint(self) -> int:
         """A hash of everything that determines the stream except the seed."""
-        config = self.config
-        target = self.sides["target"]
-        source = self.sides.get("source", target)
+        config, source = self.config, self.own_source
         shapes = (
             STREAM_VERSION,
             config.kind,
@@ -180,10 +176,9 @@ class Batches(ABC, Generic[S]):
             *(self.special.pad, self.special.start, self.special.end),
             self.batches_per_epoch,
             # Only if they differ, so that streams from before they could differ keep their fingerprints.
-            *([(source.pad, source.end)] if source != target else []),
+            *([(source.pad, source.end)] if source is not None else []),
         )
-        corpora = [(pool.weight, pool.totals, len(pool), pool.checksum) for pool in self.pools]
-        return int.from_bytes(hashlib.sha256(repr((shapes, corpora)).encode()).digest()[:6], "little")
+        return int.from_bytes(hashlib.sha256(repr((shapes, self.identity)).encode()).digest()[:6], "little")
 
     def state(self, following: int) -> StreamState:
         """Return the state of a stream whose next batch has index `following`."""
@@ -202,3 +197,47 @@ class Batches(ABC, Generic[S]):
                 "since the run started; restore them to resume, or start a new run"
             )
         return state["next"]
+
+
+class PairBatches(Batches[S]):
+    """Batches of whole sentences: pairs, or text of one side."""
+
+    def __init__(
+        self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, source: SideIds | None = None
+    ) -> None:
+        """`special`: the ids of the target; `source`: those of the source, by default the same."""
+        super().__init__(config, special)
+        target = SideIds(special.pad, special.end)
+        ids: Mapping[Side, SideIds] = {"source": source or target, "target": target}
+        pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
+        if len({pool.sides for pool in pools}) > 1:
+            raise UserError("pairs and text of one side cannot be mixed in a run; prepare them apart")
+        self.sides: Mapping[Side, SideIds] = {side: ids[side] for side in pools[0].sides}
+        self.pools = apply_temperature(pools, config.temperature)
+        if not any(len(pool) for pool in self.pools):
+            raise UserError(
+                f"no pairs to train on: all exceed batches.max_length ({config.max_length} tokens) on a side; raise it"
+            )
+
+    def filler(self, side: Side) -> int:
+        """Return the id that fills the synthetic batch of `worst_case`."""
+        ids = self.sides[side]
+        return ids.pad if ids.end is None else ids.end
+
+    @property
+    def n_pairs(self) -> int:
+        return sum(len(pool.variants[0]) for pool in self.pools)
+
+    @property
+    def n_excluded(self) -> int:
+        return sum(pool.n_excluded for pool in self.pools)
+
+    @property
+    def own_source(self) -> SideIds | None:
+        target = self.sides["target"]
+        source = self.sides.get("source", target)
+        return source if source != target else None
+
+    @property
+    def identity(self) -> object:
+        return [(pool.weight, pool.totals, len(pool), pool.checksum) for pool in self.pools]

@@ -146,7 +146,7 @@ def measure_perplexity(trial: Trial, model: Transformer) -> float:
             with autocast(config, device):
                 _, nll = objective(to_tensors(batch, device))
             total += float(nll)
-            tokens += batch.n_target_tokens
+            tokens += batch.n_predicted
     mean = total / tokens
     return math.exp(min(mean, MOST_NATS)) if math.isfinite(mean) else math.exp(MOST_NATS)
 

@@ -31,8 +31,8 @@ def _printable_bytes() -> dict[int, str]:
     return table | {0x20: SPACE}
 
 
-_CHARACTERS = _printable_bytes()
-_BYTES = {character: byte for byte, character in _CHARACTERS.items()}
+BYTE_CHARACTERS = _printable_bytes()
+_BYTES = {character: byte for byte, character in BYTE_CHARACTERS.items()}
 
 
 class BytePairs:
@@ -44,10 +44,14 @@ class BytePairs:
         except UnicodeDecodeError:
             raise UserError(f"{name}: not UTF-8 text, so it is not a list of merges") from None
         pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith(HEADER.decode())]
-        if not pairs or any(len(pair) != 2 for pair in pairs):
+        if any(len(pair) != 2 for pair in pairs):
             raise UserError(f"{name}: not a list of merges, or damaged")
         self._ranks = {pair: rank for rank, pair in enumerate(pairs)}
         self._merge = lru_cache(1 << 16)(self._merge_word)
+
+    def add(self, pair: tuple[str, str]) -> None:
+        """Add a merge, after all others."""
+        self._ranks[pair] = len(self._ranks)
 
     def encode(self, text: str, out_type: type[str] = str) -> list[str]:  # noqa: ARG002
         return [piece for word in split_words(text) for piece in self._merge(word)]
@@ -57,7 +61,11 @@ class BytePairs:
         return bytes(_BYTES[each] for each in "".join(pieces) if each in _BYTES).decode("utf-8", errors="replace")
 
     def _merge_word(self, word: str) -> tuple[str, ...]:
-        pieces = [_CHARACTERS[byte] for byte in word.encode("utf-8", errors="replace")]
+        return self.merge("".join(BYTE_CHARACTERS[byte] for byte in word.encode("utf-8", errors="replace")))
+
+    def merge(self, characters: Sequence[str]) -> tuple[str, ...]:
+        """Merge the characters of a word's bytes."""
+        pieces = list(characters)
         while len(pieces) > 1:
             best = min(pairwise(pieces), key=lambda pair: self._ranks.get(pair, len(self._ranks)))
             if best not in self._ranks:

@@ -43,7 +43,7 @@ def evaluate(job: TrainingJob) -> bool:
             best=better,
             seconds=progress.seconds,
             time=time.time(),
-            scores={name: value for scored in results for name, value in scored.scores.items()},
+            scores=total.scores | {name: value for scored in results for name, value in scored.scores.items()},
             skipped_pairs=total.skipped_pairs,
         )
         job.record(record)
@@ -61,6 +61,13 @@ class DevSums(NamedTuple):
     nll: float
     tokens: float
     skipped_pairs: int
+    n_bytes: int
+    """The size of running text; 0: pairs."""
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Bits per byte compare models with different vocabularies."""
+        return {"bits/byte": self.nll / math.log(2) / self.n_bytes} if self.n_bytes else {}
 
 
 @torch.no_grad()
@@ -80,12 +87,12 @@ def evaluate_set(job: TrainingJob, batches: Batches[Any]) -> DevSums:
         batch = batches[index]
         with autocast(job.config, job.processes.device):
             sums += torch.stack(objective(to_tensors(batch, job.processes.device))).double()
-        tokens += batch.n_target_tokens
+        tokens += batch.n_predicted
         skipped += batch.n_skipped
     job.model.train()
     here = (part * value for value in (*sums.tolist(), tokens, skipped))
     loss, nll, total, left_out = job.processes.total(*here)
-    return DevSums(loss, nll, total, batches.n_excluded + round(left_out))
+    return DevSums(loss, nll, total, batches.n_excluded + round(left_out), batches.n_bytes)
 
 
 @torch.no_grad()

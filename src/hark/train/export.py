@@ -33,15 +33,20 @@ class BundleWriter:
     pairs: tuple[LanguagePair, ...]
     """The directions of the dataset."""
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
+    languages: tuple[str, ...] = ()
+    """The language of a dataset of text."""
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
         tokenizers = vocabulary_files(dataset.tokenizer("source"), dataset.tokenizer("target"))
-        characters, signs = dataset.count_signs()
         kind: VocabularyKind = "pieces" if dataset.has_imported_vocabulary else "sentencepiece"
+        text = describe_text(config, dataset)
+        if dataset.manifest.is_text:
+            return cls(config, text, tokenizers, (), VocabularyFacts(kind), (dataset.manifest.target,))
+        characters, signs = dataset.count_signs()
         tags = dataset.manifest.language_tags
         vocabulary = VocabularyFacts(kind, tags, source_characters=characters, source_signs=signs)
-        return cls(config, describe_text(config, dataset), tokenizers, dataset.manifest.directions, vocabulary)
+        return cls(config, text, tokenizers, dataset.manifest.directions, vocabulary)
 
     @property
     def tokenizer_hashes(self) -> dict[str, str]:
@@ -65,12 +70,16 @@ class BundleWriter:
             variants={name: share for name, share in vars(self.config.data.augment).items() if share},
             parents=(ParentModel("start", name_of(Path(train.from_))),) if train.from_ else (),
         )
-        facts = Facts(pairs=self.pairs, vocabulary=self.vocabulary, text=self.text, making=making)
+        facts = Facts(
+            pairs=self.pairs, vocabulary=self.vocabulary, text=self.text, making=making, languages=self.languages
+        )
         return replace(facts, summary=default_summary(facts, self.config.model))
 
 
 def describe_text(config: Config, dataset: Dataset) -> tuple[TextFacts, ...]:
     """The corpora of the training text. A corpus of several language pairs is one."""
+    if dataset.manifest.is_text:
+        return tuple(TextFacts(shard.name) for shard in dataset.shards("train"))
     augmented = any(vars(config.data.augment).values())  # then a shard has more pairs than its corpus
     pairs: Counter[str] = Counter()
     for shard in dataset.shards("train"):

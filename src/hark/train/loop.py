@@ -18,13 +18,17 @@ def train(job: TrainingJob) -> Ending:
         batches = [next(job.stream) for _ in range(job.batches_here)]
         # One all-reduce per step besides the gradients: the token counts, and whether to save or stop, on which all
         # processes must agree.
-        counts = sum(batch.n_target_tokens for batch, _ in batches), sum(batch.n_skipped for batch, _ in batches)
-        tokens, skipped, stop, save = processes.total(*counts, bool(job.signals.received), job.save_is_due())
+        held = [batch for batch, _ in batches]
+        counts = (sum(batch.n_predicted for batch in held), sum(batch.n_target_tokens for batch in held))
+        skips = sum(batch.n_skipped for batch in held)
+        predicted, tokens, skipped, stop, save = processes.total(
+            *counts, skips, bool(job.signals.received), job.save_is_due()
+        )
 
         for number, (batch, tensors) in enumerate(batches, start=1):
             job.seed_dropout(batch)
             # Gradients are averaged over processes, so scaling by world / tokens gives the mean per token.
-            loss, nll = job.passes(tensors, processes.world / max(tokens, 1), last=number == len(batches))
+            loss, nll = job.passes(tensors, processes.world / max(predicted, 1), last=number == len(batches))
             job.meter.add(loss, nll, batch)
         norm = job.optimiser.step(learning_rate(step, job.config))
         if job.average is not None:

@@ -33,7 +33,7 @@ class Meter:
 
     def add(self, loss: Tensor, nll: Tensor, batch: Batch[Any]) -> None:
         """Add a batch. A non-finite loss and its tokens are left out, since such a step is skipped."""
-        tokens = torch.full_like(loss, batch.n_target_tokens, dtype=torch.float64)
+        tokens = torch.full_like(loss, batch.n_predicted, dtype=torch.float64)
         values = torch.stack([loss.detach().double(), nll.double(), tokens])
         self.sums += values.where(loss.detach().isfinite(), 0.0)
         here = (*(batch.n_tokens[name] for name in self.streams), batch.n_target_slots)

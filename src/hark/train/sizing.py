@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from hark.card import describe_layers
 from hark.config import Config, ModelConfig
 from hark.machine import available_memory
 from hark.model import new_model, stacks_of
@@ -14,8 +15,8 @@ from hark.pages import formats
 SMALL: Mapping[str, Any] = {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 128, "d_ff": 512, "n_heads": 4}
 """The size in the recipe `tiny`: a CPU trains it in minutes to hours, but needs weeks for the paper's base model."""
 SMALL_BATCH = 2048
-SET_BY_DATASET = {"vocab_size", "source_vocab_size"}
-"""Settings in [model] that the dataset determines; setting them in a recipe does not choose a model size."""
+NO_SIZE = {"shape", "vocab_size", "source_vocab_size"}
+"""Settings in [model] that do not choose a size; the dataset determines the last two."""
 
 PROCESS_BYTES = 520_000_000
 """Memory of Python, torch and their buffers, for any model (docs/results/logs/training/cpu-memory.txt)."""
@@ -26,16 +27,15 @@ def suit_cpu(config: Config, explicit: Mapping[str, Any]) -> tuple[Config, str |
 
     `explicit` holds the sections and settings of the recipe and the command line; they are never changed.
     """
-    if config.train.from_ or set(explicit.get("model", {})) - SET_BY_DATASET:
+    if config.train.from_ or set(explicit.get("model", {})) - NO_SIZE:
         return config, None
     batches = config.batches
     if "batch_tokens" not in explicit.get("batches", {}):
         batches = replace(batches, batch_tokens=max(SMALL_BATCH, batches.max_length))
     model = replace(config.model, **SMALL)
     return replace(config, model=model, batches=batches), (
-        f"no GPU and no [model] settings: training a small model ({model.n_encoder_layers} + "
-        f"{model.n_decoder_layers} layers, width {model.d_model}, batches of {batches.batch_tokens:,} tokens); "
-        "to choose another size, set for example model.d_model=512"
+        f"no GPU and no [model] settings: training a small model ({describe_layers(model)}, width {model.d_model}, "
+        f"batches of {batches.batch_tokens:,} tokens); to choose another size, set for example model.d_model=512"
     )
 
 

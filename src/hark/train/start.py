@@ -42,6 +42,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     decides only which dataset is read and in which direction; the rest was fixed by `hark prepare`.
     """
     manifest = dataset.manifest
+    refuse_wrong_shape(config.model, dataset)
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
     separate = dataset.has_separate_ids
     if separate and config.model.tie == "all":
@@ -49,7 +50,8 @@ def resolve(config: Config, dataset: Dataset) -> Config:
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
-    first = manifest.directions[0]  # the only one, except in a many-to-many dataset
+    # The only one, except in a many-to-many dataset.
+    first = manifest.directions[0] if manifest.directions else (manifest.source, manifest.target)
     data = replace(
         prepared(dataset) or config.data,
         dataset=str(dataset.folder),
@@ -57,9 +59,18 @@ def resolve(config: Config, dataset: Dataset) -> Config:
         source=first[0],
         target=first[1],
         # Vocabularies of symbols, such as linearised trees, and imported ones may be smaller than any that is learnt.
-        vocab_size=max(300, source, target),
+        vocab_size=max(261, source, target),
     )
     return replace(config, model=model, data=data)
+
+
+def refuse_wrong_shape(model: ModelConfig, dataset: Dataset) -> None:
+    """Raise an error if a dataset of pairs is for a model of one stack, or text for one of two."""
+    if dataset.manifest.is_text == (model.shape != "encoder-decoder"):
+        return
+    if dataset.manifest.is_text:
+        raise UserError(f"{dataset.folder}: is text of one language; set model.shape=decoder, or prepare pairs")
+    raise UserError(f"{dataset.folder}: has pairs, but model.shape={model.shape} needs text; prepare it with --text")
 
 
 def prepared(dataset: Dataset) -> DataConfig | None:

@@ -1,0 +1,86 @@
+"""Training models of one stack on running text, end to end."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from hark.bundle import Bundle
+from hark.config import Config, CorpusConfig, DataConfig
+from hark.data import prepare
+from hark.data.dataset import Dataset
+from hark.errors import UserError
+from hark.model.weights import load_one_stack
+from hark.rundir import RunDir
+from hark.train import checkpoint
+from hark.train.metrics import read_metrics
+from tests.runs import losses
+
+Trained = Callable[..., RunDir]
+DECODER = ("model.shape=decoder", "batches.batch_tokens=120", "train.eval_steps=6")
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("text")
+    lines = [f"the cat {number % 7} sees the dog and runs to the old tree {number % 5}" for number in range(200)]
+    (folder / "text.txt").write_text("\n".join(lines))
+    data = DataConfig(source="", target="en", documents="file", dev_share=0.1, vocab_size=280)
+    prepare(Config(data=replace(data, train=(CorpusConfig(str(folder / "text.txt")),))), folder / "data", 1)
+    return folder / "data"
+
+
+def test_a_language_model_learns_and_measures_bits_per_byte(trained: Trained, text: Path) -> None:
+    run = trained(
+        "run", f"data.dataset={text}", *DECODER, "train.steps=60", "train.rate_scale=0.5", "model.dropout=0",
+        "train.label_smoothing=0", "train.eval_steps=30",
+    )  # fmt: skip
+    history = read_metrics(run.metrics)
+    assert losses(run)[60][0] < 0.6 * losses(run)[1][0]
+    (shard,) = Dataset.open(text).shards("dev")
+    for record in history.dev:
+        tokens = shard.target_tokens + shard.pairs
+        assert record.scores["bits/byte"] == pytest.approx(record.nll * tokens / math.log(2) / shard.bytes)
+    bundle = Bundle.open(run.best)
+    assert (bundle.facts.pairs, bundle.facts.languages) == ((), ("en",))
+    assert "1 decoder layers" in bundle.card
+    assert load_one_stack(bundle).name == "decoder"
+
+
+@pytest.mark.parametrize("more", [(), ("model.positions=rotary", "model.norm_kind=rms", "model.activation=swiglu")])
+def test_a_resumed_run_equals_an_uninterrupted_one(trained: Trained, text: Path, more: tuple[str, ...]) -> None:
+    overrides = (f"data.dataset={text}", *DECODER, *more)
+    whole = trained("whole", *overrides, "train.steps=8")
+    trained("parts", *overrides, "train.steps=3")
+    parts = trained("parts", "train.steps=8", resumed=True)
+    assert losses(parts) == losses(whole)
+    last = [checkpoint.load(checkpoint.latest(run.checkpoints))[0]["model"] for run in (whole, parts)]
+    assert all(torch.equal(weight, last[1][name]) for name, weight in last[0].items())
+
+
+def test_text_and_pairs_need_models_of_their_own(trained: Trained, text: Path) -> None:
+    with pytest.raises(UserError, match="is text of one language"):
+        trained("run", f"data.dataset={text}")
+    with pytest.raises(UserError, match="needs text"):
+        trained("run", "model.shape=decoder")
+    with pytest.raises(UserError, match="leave out data"):
+        trained("run", f"data.dataset={text}", "model.shape=decoder", "data.reverse=true")
+
+
+def test_an_encoder_learns_to_fill_gaps(trained: Trained, text: Path) -> None:
+    run = trained(
+        "run", f"data.dataset={text}", "model.shape=encoder", "model.embedding_norm=true",
+        "model.prediction_layer=true", "batches.batch_tokens=240", "batches.masked=0.15",
+        "train.steps=150", "train.rate_scale=0.5", "model.dropout=0",
+        "train.label_smoothing=0",
+    )  # fmt: skip
+    assert losses(run)[150][0] < 0.6 * losses(run)[1][0]
+    assert Bundle.open(run.best).config.model.shape == "encoder"
+
+
+def test_an_encoder_that_hides_nothing_is_refused(trained: Trained, text: Path) -> None:
+    with pytest.raises(UserError, match="sees the tokens"):
+        trained("run", f"data.dataset={text}", "model.shape=encoder")
