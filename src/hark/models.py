@@ -34,16 +34,15 @@ class InstalledModel:
 
     folder: Path
     pairs: tuple[LanguagePair, ...] = ()
-    """None, if the model has one stack."""
     summary: str = ""
     """A one-sentence description."""
     licence: str = ""
+    text_languages: tuple[str, ...] = ()
+    """The languages of the text of a model of one stack, which translates no pairs."""
     problem: str = ""
     """Why the model is unusable, if it is."""
     narrowed: bool = False
     """Whether `pairs` are only some of the model's pairs: those that `choose` found."""
-    text_languages: tuple[str, ...] = ()
-    """Those of a model of one stack."""
 
     @property
     def name(self) -> str:
@@ -56,7 +55,7 @@ class InstalledModel:
 
     @property
     def languages(self) -> str:
-        """A readable list of the language pairs, or of the languages of a model of one stack."""
+        """A readable list of the language pairs."""
         return describe_pairs(self.pairs) or ", ".join(self.text_languages)
 
     @property
@@ -138,7 +137,7 @@ def describe_model(folder: Path) -> InstalledModel:
         facts = read_facts(folder)
     except UserError as error:
         return InstalledModel(folder, problem=str(error))
-    return InstalledModel(folder, facts.pairs, facts.summary, facts.licence, text_languages=facts.languages)
+    return InstalledModel(folder, facts.pairs, facts.summary, facts.licence, facts.languages)
 
 
 def add_model(folder: Path, force: bool = False) -> Path:

@@ -86,7 +86,7 @@ def test_similarity(run: Hark) -> None:
         (("embed", "-m", "headless", "cat " * 80), "reads at most 62; split it, or cut it with --truncate"),
         (("embed", "x", "--similarity", "-o", "y"), "leave out -o"),
         (("embed", "x.txt"), "x.txt: no such file"),
-        (("translate", "-m", "headless", "x"), "has one stack, encoder, so it does not translate"),
+        (("translate", "-m", "headless", "x"), "does not translate: it has only one stack"),
         (("export", "{models}/headless", "--to", "onnx", "-o", "x"), "has one stack, encoder"),
     ],
 )

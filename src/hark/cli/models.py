@@ -122,7 +122,7 @@ def show_catalogue(text: str, as_json: bool) -> None:
         trees = [
             {
                 "name": each.name,
-                "pairs": [list(pair) for pair in each.pairs],
+                "pairs": [[each.source, each.target]] if each.target else [],
                 "address": each.address,
                 "approximate_bytes": each.megabytes * 1_000_000,
                 "licence": each.licence,

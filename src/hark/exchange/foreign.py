@@ -36,7 +36,7 @@ class ForeignModel:
     language_tags: LanguageTags = "none"
     decode: DecodeConfig = DecodeConfig()
     weights_note: str = ""
-    """How the weights were stored, if not in float32, and what the original has besides."""
+    """How the weights were stored, if not in float32."""
     languages: tuple[str, ...] = ()
     """The languages of the text that a model of one stack was trained on."""
 

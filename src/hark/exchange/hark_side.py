@@ -98,7 +98,7 @@ def text_side(
 ) -> Side:
     """A side of `parity.compare_texts`. `run` returns the outputs of all layers, and the logits, of a text."""
 
-    def refuse(texts: Sequence[str], beam: int) -> Sequence[str]:  # noqa: ARG001
+    def refuse(_: Sequence[str], __: int) -> Sequence[str]:
         raise UserError(f"{name}: the model has one stack, so it does not translate")
 
     def layers(ids: Ids, _: Ids) -> dict[str, Array]:
