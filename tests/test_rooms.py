@@ -43,6 +43,7 @@ ROOMS = {
     "exchange": 4,
     "documents": 4,
     "parse": 4,
+    "tasks": 4,
     "serve": 4,
     "reproduce": 5,
     "cli": 6,

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from hark import configfile, manifest
 from hark.atomic import new_folder
-from hark.bundle import KIND, SOURCE_TOKENIZER, TOKENIZER, Bundle, is_bundle, name_of, read_facts
+from hark.bundle import CONFIG, KIND, SOURCE_TOKENIZER, TOKENIZER, Bundle, is_bundle, name_of, read_facts
 from hark.card import describe_pairs
+from hark.config import Shape
 from hark.configfile import suggest
 from hark.errors import HarkError, UserError, warn_skipped
 from hark.facts import LanguagePair
@@ -37,6 +38,8 @@ class InstalledModel:
     summary: str = ""
     """A one-sentence description."""
     licence: str = ""
+    text_languages: tuple[str, ...] = ()
+    """The languages of the text of a model of one stack, which translates no pairs."""
     problem: str = ""
     """Why the model is unusable, if it is."""
     narrowed: bool = False
@@ -54,7 +57,7 @@ class InstalledModel:
     @property
     def languages(self) -> str:
         """A readable list of the language pairs."""
-        return describe_pairs(self.pairs)
+        return describe_pairs(self.pairs) or ", ".join(self.text_languages)
 
     @property
     def formal_targets(self) -> tuple[str, ...]:
@@ -135,7 +138,7 @@ def describe_model(folder: Path) -> InstalledModel:
         facts = read_facts(folder)
     except UserError as error:
         return InstalledModel(folder, problem=str(error))
-    return InstalledModel(folder, facts.pairs, facts.summary, facts.licence)
+    return InstalledModel(folder, facts.pairs, facts.summary, facts.licence, facts.languages)
 
 
 def add_model(folder: Path, force: bool = False) -> Path:
@@ -168,6 +171,12 @@ def remove_model(name: str) -> Path:
     except OSError as error:
         raise HarkError(f"{folder}: cannot be removed: {error.strerror}") from None
     return folder
+
+
+def find_shape(shape: Shape) -> Path | None:
+    """The folder of the first installed model of one stack with this shape."""
+    one_stack = (each.folder for each in list_models() if not each.pairs and not each.problem)
+    return next((each for each in one_stack if configfile.load(each / CONFIG).model.shape == shape), None)
 
 
 def find_pair(pair: LanguagePair, beside: Path) -> Path | None:
@@ -224,7 +233,7 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
 
     Prefers models with exactly these codes to models of the same base languages. Raises an error if there are neither.
     """
-    usable = [each for each in models if not each.problem]
+    usable = [each for each in models if each.pairs and not each.problem]
     fitting = [(each, [pair for pair in each.pairs if fits(source, target, pair)]) for each in usable]
     exact = [
         (each, [pair for pair in pairs if source in (None, pair[0]) and target in (None, pair[1])])

@@ -64,6 +64,9 @@ class Loaded:
         """`pair`: translate between these languages only, as if the model knew no others."""
         check_workers(threads, "--threads")
         self.bundle = Bundle.open(path)
+        if self.config.model.shape != "encoder-decoder":
+            remedy = "; use hark generate" if self.config.model.shape == "decoder" else ""
+            raise UserError(f"{self.bundle.folder}: does not translate: it has only one stack{remedy}")
         self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads

@@ -1,0 +1,1 @@
+"""What models of one stack do: text in, text out."""
