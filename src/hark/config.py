@@ -373,6 +373,9 @@ class DecodeConfig(Section):
     temperature: float = setting(1.0, "sampling: below 1 favours likely tokens", more_than(0))
     top_k: int = setting(0, "sampling: draw from the k most likely tokens; 0: from all", at_least(0))
     top_p: float = setting(1.0, "sampling: draw from the most likely tokens with this total probability", between(0, 1))
+    min_p: float = setting(
+        0.0, "sampling: draw only from tokens with at least this share of the likeliest one's probability", fraction()
+    )
     shortlist: bool = setting(True, "restrict output to the model's vocabulary shortlist, if it has one")
     seed: int = setting(1, "sampling: the same seed gives the same translation", any_seed())
 

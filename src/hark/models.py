@@ -9,8 +9,9 @@ from pathlib import Path
 
 from hark import configfile, manifest
 from hark.atomic import new_folder
-from hark.bundle import KIND, SOURCE_TOKENIZER, TOKENIZER, Bundle, is_bundle, name_of, read_facts
+from hark.bundle import CONFIG, KIND, SOURCE_TOKENIZER, TOKENIZER, Bundle, is_bundle, name_of, read_facts
 from hark.card import describe_pairs
+from hark.config import Shape
 from hark.configfile import suggest
 from hark.errors import HarkError, UserError, warn_skipped
 from hark.facts import LanguagePair
@@ -170,6 +171,12 @@ def remove_model(name: str) -> Path:
     except OSError as error:
         raise HarkError(f"{folder}: cannot be removed: {error.strerror}") from None
     return folder
+
+
+def find_shape(shape: Shape) -> Path | None:
+    """The folder of the first installed model of one stack with this shape."""
+    one_stack = (each.folder for each in list_models() if not each.pairs and not each.problem)
+    return next((each for each in one_stack if configfile.load(each / CONFIG).model.shape == shape), None)
 
 
 def find_pair(pair: LanguagePair, beside: Path) -> Path | None:

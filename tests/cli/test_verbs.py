@@ -17,7 +17,7 @@ PLACEHOLDERS = {
     "ACTION", "ACTION|MODEL", "AXIS", "DATASET", "DEVICE", "ENGINE", "FILE", "FILE FILE", "FOLDER", "FORMAT",
     "HOST", "KIND", "LANG", "LANG LANG", "LANGS", "METRIC", "MODEL", "MODEL...", "N", "NAME", "NUMBER", "PATH",
     "RECIPE", "RUN", "RUN...", "RUN|MODEL...", "SETTING", "SETTING=VALUE", "SETTING=VALUE...", "SHELL", "SIZE",
-    "SOURCE", "TEXT|FILE|-", "TOKENISER", "TYPE", "URL", "VERB", "[NAME=]FILE",
+    "SOURCE", "TEXT", "TEXT|FILE|-", "TOKENISER", "TYPE", "URL", "VERB", "[NAME=]FILE",
 }  # fmt: skip
 """The metavariables that all verbs share."""
 

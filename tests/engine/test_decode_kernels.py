@@ -152,3 +152,31 @@ def test_the_engine_with_kernels_gives_the_same_translations() -> None:
     for ours, theirs in zip(answers(quick, crowd), answers(plain, crowd), strict=True):
         assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]
         assert [score for _, _, score, _ in ours] == pytest.approx([score for _, _, score, _ in theirs], abs=1e-4)
+
+
+@given(st.lists(st.integers(0, 39), min_size=1, max_size=3), st.sampled_from([(4, 2), (6, 1), (6, 3)]), SEEDS)
+@settings(max_examples=6)
+def test_attention_with_shared_keys_and_values(positions: list[int], heads: tuple[int, int], seed: int) -> None:
+    torch.manual_seed(seed)
+    ours = kept(heads[1], 8, 12)
+    plain = LayerCache(ours.keys_PHK.clone(), ours.values_PHK.clone(), layer=0)
+    q, k, v = (torch.randn(len(positions), n, width) for n, width in ((heads[0], 8), (heads[1], 8), (heads[1], 12)))
+    places = torch.randint(PLACES - 5, (len(positions), 40), dtype=torch.int32)
+    for row, position in enumerate(positions):
+        places[row, position] = PLACES - 5 + row
+    nothing = torch.zeros(0)
+    rows = Rows(nothing, torch.tensor(positions), places, nothing, nothing, 0)
+    out = fast.attend_history(q, k, v, ours, rows)
+    torch.testing.assert_close(out, attend_history(q, k, v, plain, rows), atol=1e-5, rtol=1e-5)
+    assert torch.equal(ours.keys_PHK, plain.keys_PHK)
+    assert torch.equal(ours.values_PHK, plain.values_PHK)
+
+
+@pytest.mark.parametrize("pre_norm", [False, True], ids=["post", "pre"])
+@torch.no_grad()
+def test_sum_and_rms_norm(pre_norm: bool) -> None:
+    norm = torch.nn.RMSNorm(48, eps=1e-6)
+    norm.weight.normal_()
+    x, s = torch.randn(2, 5, 48)
+    for ours, plain in zip(fast.add_norm(x, s, norm, pre_norm), add_norm(x, s, norm, pre_norm), strict=True):
+        torch.testing.assert_close(ours, plain, atol=1e-5, rtol=1e-5)

@@ -30,10 +30,12 @@ def at_start() -> Beams:
     return init(params_of([ask()] * DRAWS), 1, 1, BOS)
 
 
-def shares(logits_V: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Tensor:
+def shares(
+    logits_V: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0
+) -> Tensor:
     """The frequency of each token, for random numbers evenly spaced between 0 and 1."""
     drawn_BT = (torch.arange(DRAWS, dtype=torch.float64)[:, None] + 0.5) / DRAWS
-    settings = (torch.full((DRAWS,), temperature), torch.full((DRAWS,), top_k), torch.full((DRAWS,), top_p))
+    settings = (torch.full((DRAWS,), value) for value in (temperature, top_k, top_p, min_p))
     found = draw(logits_V.expand(DRAWS, -1), at_start(), Sampling(drawn_BT, *settings))
     log_prob = logits_V.log_softmax(-1)[found.tokens_BC[:, 0]]
     torch.testing.assert_close(found.log_prob_BC[:, 0], log_prob)  # the model's, whatever the settings
@@ -46,6 +48,16 @@ def test_samples_follow_the_probabilities(temperature: float) -> None:
     logits = torch.randn(12)
     expected = (logits / temperature).softmax(-1)
     torch.testing.assert_close(shares(logits, temperature), expected, atol=1.5 / DRAWS, rtol=0)
+
+
+@given(st.floats(0.0, 0.99), st.sampled_from([0.5, 1.0, 2.0]), st.integers(0, 999))
+@settings(max_examples=30)
+def test_only_tokens_with_a_share_of_the_likeliest_are_sampled(min_p: float, temperature: float, seed: int) -> None:
+    logits = torch.randn(12, generator=torch.Generator().manual_seed(seed))
+    p = (logits / temperature).softmax(-1)
+    expected = p.where(p >= min_p * p.max(), 0.0)
+    found = shares(logits, temperature, min_p=min_p)
+    torch.testing.assert_close(found, expected / expected.sum(), atol=1.5 / DRAWS, rtol=0)
 
 
 @given(st.integers(1, 12), st.floats(0.05, 1.0), st.integers(0, 999))

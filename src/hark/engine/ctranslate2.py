@@ -21,6 +21,7 @@ from hark.engine.ctranslate2_runtime import BY_LOG_PROB, LONGEST_POLL, POLL_SECO
 from hark.engine.ctranslate2_search import CTranslate2Search, Job
 from hark.engine.interface import Engine, TokenPair
 from hark.engine.request import Answer, Hypotheses, Request
+from hark.errors import UserError
 from hark.machine import available_cores
 from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds
@@ -107,6 +108,8 @@ class CTranslate2Engine(Engine):
         return self._batcher.room
 
     def prepare(self, number: int, request: Request) -> QueuedRequest:
+        if request.search.min_p or request.alternatives is not None:
+            raise UserError("CTranslate2 does not support min_p and alternatives; use --engine torch")
         options = CallOptions.of(number, request)
         return QueuedRequest(number, request, options, self.check(request), len(request.prefix))
 

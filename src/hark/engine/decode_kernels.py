@@ -33,16 +33,20 @@ WIDEST = 16
 @triton.jit
 def history_kernel(
     q_at, new_k_at, new_v_at, k_at, v_at, places_at, positions_at, out_at, q_stride, k_stride, v_stride, T, scale,
-    H: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    H: tl.constexpr, K: tl.constexpr, V: tl.constexpr, SHARED: tl.constexpr,
     K_BLOCK: tl.constexpr, V_BLOCK: tl.constexpr, POSITIONS: tl.constexpr,
 ):  # fmt: skip
     """Self-attention of one head of one row, by one warp: store the new key and value, and attend to all positions so
-    far with an online softmax (Dao et al., 2022). No other row reads this row's new place before the next step."""
-    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    far with an online softmax (Dao et al., 2022). No other row reads this row's new place before the next step.
+
+    SHARED successive heads of queries share a head of keys and values, of which there are H. Each of them stores the
+    same new key."""
+    row, query_head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    head = query_head // SHARED
     k_columns, v_columns = tl.arange(0, K_BLOCK), tl.arange(0, V_BLOCK)
     k_real, v_real = k_columns < K, v_columns < V
     k_offsets, v_offsets = head * K + k_columns, head * V + v_columns
-    q = tl.load(q_at + row * q_stride + k_offsets, mask=k_real, other=0.0).to(tl.float32) * scale
+    q = tl.load(q_at + row * q_stride + query_head * K + k_columns, mask=k_real, other=0.0).to(tl.float32) * scale
     length = tl.load(positions_at + row)
     here = tl.load(places_at + row * T + length).to(tl.int64)
     new_k = tl.load(new_k_at + row * k_stride + k_offsets, mask=k_real, other=0.0)
@@ -67,7 +71,8 @@ def history_kernel(
         total = total * shrink + tl.sum(p, 0)
         out = out * shrink + tl.sum(p[:, None] * v.to(tl.float32), 0)
         top = new_top
-    tl.store(out_at + row * (H * V) + v_offsets, (out / total).to(out_at.dtype.element_ty), mask=v_real)
+    out_offsets = (row * H * SHARED + query_head) * V + v_columns
+    tl.store(out_at + out_offsets, (out / total).to(out_at.dtype.element_ty), mask=v_real)
 
 
 def in_rows(x_RHK: Tensor) -> Tensor:
@@ -85,7 +90,7 @@ def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: LayerCache
     history_kernel[(n, heads)](
         q_RHK, k_RHK, v_RHK, kept.keys_PHK, kept.values_PHK, places_RT, rows.positions_R, out_RHK,
         q_RHK.stride(0), k_RHK.stride(0), v_RHK.stride(0), places_RT.shape[1], k_width**-0.5,
-        H=heads, K=k_width, V=v_width, K_BLOCK=triton.next_power_of_2(k_width),
+        H=k_RHK.shape[1], K=k_width, V=v_width, SHARED=heads // k_RHK.shape[1], K_BLOCK=triton.next_power_of_2(k_width),
         V_BLOCK=triton.next_power_of_2(v_width), POSITIONS=POSITIONS, num_warps=1,
     )  # fmt: skip
     return out_RHK
@@ -147,8 +152,9 @@ def attend_memory(q_BWHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
 @triton.jit
 def add_norm_kernel(
     x_at, s_at, weight_at, bias_at, sum_at, out_at, eps,
-    D: tl.constexpr, D_BLOCK: tl.constexpr, KEEP_SUM: tl.constexpr,
+    D: tl.constexpr, D_BLOCK: tl.constexpr, KEEP_SUM: tl.constexpr, RMS: tl.constexpr,
 ):  # fmt: skip
+    """RMSNorm subtracts no mean and adds no bias."""
     row = tl.program_id(0).to(tl.int64)
     d = tl.arange(0, D_BLOCK)
     real = d < D
@@ -156,20 +162,22 @@ def add_norm_kernel(
     x += tl.load(s_at + row * D + d, mask=real, other=0.0).to(tl.float32)
     if KEEP_SUM:
         tl.store(sum_at + row * D + d, x.to(sum_at.dtype.element_ty), mask=real)
-    x = tl.where(real, x - tl.sum(x, 0) / D, 0.0)
+    if not RMS:
+        x = tl.where(real, x - tl.sum(x, 0) / D, 0.0)
     x = x / tl.sqrt(tl.sum(x * x, 0) / D + eps)
-    weight = tl.load(weight_at + d, mask=real, other=0.0).to(tl.float32)
-    bias = tl.load(bias_at + d, mask=real, other=0.0).to(tl.float32)
-    tl.store(out_at + row * D + d, (x * weight + bias).to(out_at.dtype.element_ty), mask=real)
+    x = x * tl.load(weight_at + d, mask=real, other=0.0).to(tl.float32)
+    if not RMS:
+        x += tl.load(bias_at + d, mask=real, other=0.0).to(tl.float32)
+    tl.store(out_at + row * D + d, x.to(out_at.dtype.element_ty), mask=real)
 
 
 def add_norm(x_RD: Tensor, s_RD: Tensor, norm: Norm, pre_norm: bool) -> tuple[Tensor, Tensor]:
-    assert isinstance(norm, nn.LayerNorm)
+    rms, bias = isinstance(norm, nn.RMSNorm), norm.weight if isinstance(norm, nn.RMSNorm) else norm.bias
     out_RD, (rows, width) = torch.empty_like(x_RD), x_RD.shape
     sum_RD = torch.empty_like(x_RD) if pre_norm else out_RD
     add_norm_kernel[(rows,)](
-        x_RD, s_RD, norm.weight, norm.bias, sum_RD, out_RD, norm.eps,
-        D=width, D_BLOCK=triton.next_power_of_2(width), KEEP_SUM=pre_norm, num_warps=2,
+        x_RD, s_RD, norm.weight, bias, sum_RD, out_RD, norm.eps,
+        D=width, D_BLOCK=triton.next_power_of_2(width), KEEP_SUM=pre_norm, RMS=rms, num_warps=2,
     )  # fmt: skip
     return sum_RD, out_RD
 

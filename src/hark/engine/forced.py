@@ -12,8 +12,9 @@ from torch import Tensor
 
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.interface import TokenPair
+from hark.engine.request import LikelyTokens
 from hark.engine.transfer import send
-from hark.model import Transformer
+from hark.model import Model, Transformer
 from hark.model.patterns import Attend, Packed, scaled_dot_product_attention
 from hark.text.vocabulary import SpecialIds
 
@@ -80,18 +81,59 @@ def in_batches(members: Iterable[Member], tokens_of: Callable[[Member], int], ex
 
 @torch.no_grad()
 def score(
-    model: Transformer, special: SpecialIds, pairs: Sequence[TokenPair], device: torch.device
+    model: Model, special: SpecialIds, pairs: Sequence[TokenPair], device: torch.device
 ) -> list[tuple[float, ...]]:
     """Return the log-probability of each target token, EOS included."""
-    source = PackedText.of([source for source, _ in pairs], device)
     target = PackedText.of([(special.start, *target) for _, target in pairs], device)
     expected = PackedText.of([(*target, special.end) for _, target in pairs], device)
-    longest = max(source.longest, target.longest)
-    cross = Packed(target.cu, source.cu, longest)
-    hidden_ND = read(model, source, target, cross)
+    hidden_ND = run(model, [source for source, _ in pairs], target, device)
     logits_NV = model.logits(hidden_ND).float()
     log_prob_N = logits_NV.log_softmax(-1).gather(1, expected.tokens_N[:, None]).squeeze(1).tolist()
     return [tuple(log_prob_N[start:stop]) for start, stop in pairwise(target.cu.tolist())]
+
+
+def run(model: Model, sources: Sequence[Sequence[int]], target: PackedText, device: torch.device) -> Tensor:
+    """Return the output of the last layer. A model of one stack has no sources."""
+    if not isinstance(model, Transformer):
+        layout = model.packed_layout({"target": target.cu}, {"target": target.positions_N}, target.longest)
+        return model.hidden({"target": target.tokens_N}, layout)
+    source = PackedText.of(sources, device)
+    cross = Packed(target.cu, source.cu, max(source.longest, target.longest))
+    return read(model, source, target, cross)
+
+
+class WrittenText(NamedTuple):
+    """An output in tokens, whose log-probabilities are wanted from position `prefix` on."""
+
+    source: Sequence[int]
+    start: int
+    tokens: Sequence[int]
+    """With EOS, if it is complete."""
+    prefix: int
+    alternatives: int
+
+
+@torch.no_grad()
+def likely_tokens(
+    model: Model, written: Sequence[WrittenText], device: torch.device
+) -> list[tuple[tuple[float, ...], tuple[LikelyTokens, ...]]]:
+    """Return the log-probability of each token of outputs, and the likeliest tokens in its place."""
+    inputs = PackedText.of([(each.start, *each.tokens[:-1]) for each in written], device)
+    hidden_ND = run(model, [each.source for each in written], inputs, device)
+    counts = [len(each.tokens) - each.prefix for each in written]
+    starts = [start + each.prefix for start, each in zip(inputs.cu.tolist(), written, strict=False)]
+    rows = [row for start, n in zip(starts, counts, strict=True) for row in range(start, start + n)]
+    expected = [token for each in written for token in each.tokens[each.prefix :]]
+    row_N, token_N = send(np.array([rows, expected], np.int64), device)
+    log_prob_NV = model.logits(hidden_ND[row_N]).float().log_softmax(-1)
+    log_probs = log_prob_NV.gather(1, token_N[:, None]).squeeze(1).tolist()
+    found = log_prob_NV.topk(max(each.alternatives for each in written))
+    best = [tuple(zip(*pair, strict=True)) for pair in zip(found.indices.tolist(), found.values.tolist(), strict=True)]
+    stops = np.cumsum(counts).tolist()
+    return [
+        (tuple(log_probs[stop - n : stop]), tuple(likely[: each.alternatives] for likely in best[stop - n : stop]))
+        for each, n, stop in zip(written, counts, stops, strict=True)
+    ]
 
 
 def read(model: Transformer, source: PackedText, target: PackedText, cross: Attend) -> Tensor:

@@ -8,7 +8,7 @@ from weakref import WeakMethod
 
 from hark.config import ModelConfig
 from hark.engine.intake import Intake
-from hark.engine.request import Answer, Hypotheses, Request
+from hark.engine.request import MOST_ALTERNATIVES, Answer, Hypotheses, Request
 from hark.errors import HarkError, UserError
 from hark.text.vocabulary import SpecialIds
 
@@ -39,6 +39,7 @@ class Engine(ABC):
     def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
         """`positions`: the maximum sequence length of the model; None: no limit."""
         self.config, self.special, self.positions = config, special, positions
+        self.reads_source = config.shape == "encoder-decoder"
         self.source_size, self.target_size = config.source_vocab_size or config.vocab_size, config.vocab_size
         prepare = WeakMethod(self.prepare)  # an engine that nobody uses is freed at once, with its memory on a GPU
         self.intake: Intake[Any] = Intake(lambda number, request: cast(Any, prepare())(number, request))
@@ -58,6 +59,11 @@ class Engine(ABC):
 
         Returns within milliseconds if there is nothing to compute.
         """
+
+    def news(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Return the tokens, after the prefix and those returned before, that `stream` requests have gained since the
+        last call. The answer has them all; an engine that returns none gives correct answers, only later."""
+        return []
 
     @abstractmethod
     def score(self, pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
@@ -109,7 +115,13 @@ class Engine(ABC):
         width = search.nbest if search.diverse else search.beam
         if self.widest is not None and width > self.widest:
             raise UserError(f"beam {width} exceeds this engine's maximum of {self.widest}; use a smaller beam")
-        if self.special.end in prefix:
+        if request.start is not None and not 0 <= request.start < size:
+            raise UserError("start token id out of range of the vocabulary; use the model's own tokenizer")
+        if request.attention and not self.reads_source:
+            raise UserError("attention: this model has no encoder to attend to")
+        if not 0 <= (request.alternatives or 0) <= MOST_ALTERNATIVES:
+            raise UserError(f"{request.alternatives} alternatives: choose from 0 to {MOST_ALTERNATIVES}")
+        if self.reads_source and self.special.end in prefix:  # a text to continue may consist of several
             raise UserError("prefix contains EOS; remove it")
         if banned and not 0 <= min(banned) <= max(banned) < size:
             raise UserError("banned token id out of range of the vocabulary; use the model's own tokenizer")
@@ -141,14 +153,15 @@ class Engine(ABC):
         return self.positions is None or max(len(source), len(target) + 1) <= self.positions
 
     def check_pair(self, source: Sequence[int], target: Sequence[int]) -> None:
-        if not source:
+        if source and not self.reads_source:
+            raise UserError("source: this model has no encoder to read it; pass the text as prefix")
+        if not source and self.reads_source:
             raise UserError("source has no tokens; it must contain at least EOS")
         if not self.fits(source, target):
             longest = max(len(source), len(target) + 1)
-            raise UserError(f"sentence has {longest} tokens, but the model has {self.positions} positions; split it")
-        if (
-            min(source) < 0
-            or max(source) >= self.source_size
-            or (target and (min(target) < 0 or max(target) >= self.target_size))
+            what, remedy = ("sentence", "split") if self.reads_source else ("prompt", "shorten")
+            raise UserError(f"{what} has {longest} tokens, but the model has {self.positions} positions; {remedy} it")
+        if (source and (min(source) < 0 or max(source) >= self.source_size)) or (
+            target and (min(target) < 0 or max(target) >= self.target_size)
         ):
             raise UserError("token id out of range of the vocabulary; use the model's own tokenizer")

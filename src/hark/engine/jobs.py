@@ -15,7 +15,8 @@ COLUMNS = 512
 is a lane of its own."""
 LONG_PROMPT = 8
 """From this many forced tokens on, one pass of the decoder reads them all before the search. Shorter ones, such as the
-language of the output, are forced step by step together with what other searches do."""
+language of the output, are forced step by step together with what other searches do. A text to continue is always
+read, so that lanes need no tables of forced tokens of many lengths."""
 
 
 JobKind = Literal["search", "sample", "look", "branch"]
@@ -57,7 +58,8 @@ class DecodeJob(NamedTuple):
         length = len(request.source)
         longest = max(limit, length)
         columns = COLUMNS if longest <= COLUMNS else power_of_two(longest)
-        n_forced, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
+        n_forced = 0 if reads_prompt(request, forced) and not length else power_of_two(len(forced))
+        banned = power_of_two(len(request.banned))
         tree = request.tree.symbols if request.tree is not None else None
         shape = LaneShape(width, keep, columns, n_forced, banned, kind == "sample", tree)
         expected = max(length * 5 // 4 + 8, len(forced) + 1)
@@ -86,7 +88,12 @@ class DecodeJob(NamedTuple):
 
     @property
     def has_prompt(self) -> bool:
-        return len(self.forced) >= LONG_PROMPT
+        return reads_prompt(self.request, self.forced)
+
+    @property
+    def reported(self) -> bool:
+        """Whether its tokens are reported while it runs: those of a hypothesis with rivals might still change."""
+        return self.request.stream and self.rows == self.nbest == self.request.search.nbest == 1
 
     def arrival(self, memory: int, read: bool = False) -> Arrival:
         request, search = self.request, self.request.search
@@ -111,12 +118,21 @@ class DecodeJob(NamedTuple):
             search.top_p,
             request.tree.words if request.tree is not None else 0,
             read,
+            search.min_p,
+            request.start,
+            self.reported,
         )
 
     def drawn(self) -> list[float]:
-        """Random numbers for each position, which depend only on the seed, the source and the index of the sample."""
-        seeds = np.random.SeedSequence([self.request.search.seed, self.part, *self.request.source])
+        """Random numbers for each position, which depend only on the seed, the text and the index of the sample."""
+        text = self.request.source or self.request.prefix
+        seeds = np.random.SeedSequence([self.request.search.seed, self.part, *text])
         return [float(each) for each in np.random.Generator(np.random.PCG64(seeds)).random(self.limit)]
+
+
+def reads_prompt(request: Request, forced: Sequence[int]) -> bool:
+    """Whether one pass reads the forced tokens."""
+    return len(forced) >= (LONG_PROMPT if request.source else 1)
 
 
 @dataclass(eq=False, slots=True)

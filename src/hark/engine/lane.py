@@ -31,6 +31,8 @@ SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 40
 
 Choose = Callable[[Tensor, Tensor], Candidates]
 """From logits and the log-probabilities so far to the best continuations."""
+NewTokens = tuple[list[int], list[list[int]], PendingCopy]
+"""The numbers of requests, and columns of their outputs; the lengths of these so far and the tokens there follow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,8 @@ class Lane:
         self.memory_lengths = np.zeros(slots, np.int64)
         self.reserved, self.limits = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
         """How many positions have places, and the maximum position."""
+        self.reported: set[int] = set()
+        """The slots whose tokens are reported while they are chosen."""
 
     @torch.no_grad()
     def admit(self, arrivals: Sequence[Arrival]) -> list[int]:
@@ -131,8 +135,17 @@ class Lane:
         self.reserved[slots] = [each.reserved for each in arrivals]
         self.limits[slots] = [each.limit for each in arrivals]
         self.tenancy[slots] += 1
-        self.skip_prompts([(slot, each) for slot, each in zip(slots.tolist(), arrivals, strict=True) if each.read])
+        entered = list(zip(slots.tolist(), arrivals, strict=True))
+        self.reported.update(slot for slot, each in entered if each.reported)
+        self.replace_start([(slot, each.first_input) for slot, each in entered if each.first_input is not None])
+        self.skip_prompts([(slot, each) for slot, each in entered if each.read])
         return slots.tolist()
+
+    def replace_start(self, inputs: Sequence[tuple[int, int]]) -> None:
+        """Set the decoder's first input of searches that do not begin with the start token."""
+        if inputs:
+            slot_B, token_B = send(np.array(inputs, np.int64).T.copy(), self.context.device)
+            self.beams.tokens_BW[slot_B] = token_B[:, None]
 
     def skip_prompts(self, read: Sequence[tuple[int, Arrival]]) -> None:
         """Start searches after their forced tokens, as if these had been forced step by step."""
@@ -264,6 +277,15 @@ class Lane:
         done_B = self.beams.done_B
         return self.tenancy.copy(), PendingCopy(done_B if done_B.is_cuda else done_B.clone())
 
+    def fetch_tokens(self, times: int) -> NewTokens:
+        """Start copying the tokens that reported searches chose in the last steps, one hypothesis each."""
+        slots = np.array(sorted(self.reported))
+        columns_NT = (self.clock - self.since[slots])[:, None] - np.arange(times)[::-1]
+        columns_NT = columns_NT.clip(0, self.shape.columns)
+        slot_N, *column_TN = send(np.concatenate([slots[None], columns_NT.T]), self.context.device)
+        tokens_NT = self.trace_BTW[slot_N[:, None], torch.stack(column_TN, 1), 0]
+        return self.numbers[slots].tolist(), columns_NT.tolist(), PendingCopy(self.beams.position_B[slot_N], tokens_NT)
+
     def done(self, tenancy: NDArray[np.int64], later: PendingCopy) -> list[int]:
         """The slots whose current searches are finished."""
         done_B = later.get()[0][:-1].numpy()
@@ -272,6 +294,7 @@ class Lane:
     def vacate(self, slots: Sequence[int]) -> None:
         """Free slots and discard their results."""
         self.occupied[slots], self.numbers[slots] = False, PADDING.number
+        self.reported.difference_update(slots)
         self.free.extend(slots)
 
     @torch.no_grad()

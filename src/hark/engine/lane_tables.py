@@ -69,10 +69,15 @@ class Arrival(NamedTuple):
     """The number of words, if the output is a tree."""
     read: bool = False
     """Whether the keys and values of the start token and of all forced tokens but the last are in the cache."""
+    min_p: float = 0.0
+    first_input: int | None = None
+    """The decoder's first input; None: the vocabulary's start token."""
+    reported: bool = False
+    """Whether its tokens are reported while it runs."""
 
 
 INTEGERS = ("limit", "min_length", "prefix", "max_ended", "nbest", "memory", "memory_length", "top_k", "words")
-FLOATS = ("start", "alpha", "temperature", "top_p")
+FLOATS = ("start", "alpha", "temperature", "top_p", "min_p")
 """The scalar fields of `Arrival`. A lane has one table of each kind for all its sentences, to save work on the host: on
 a GPU each table costs a transfer and a kernel launch."""
 
@@ -100,6 +105,7 @@ class ParamTables:
                 temperature_B=real["temperature"],
                 top_k_B=integer["top_k"],
                 top_p_B=real["top_p"],
+                min_p_B=real["min_p"],
             )
             if shape.sampled
             else None

@@ -26,10 +26,17 @@ def open_engine(
     precision: ComputePrecision = "auto",
     threads: int | None = None,
 ) -> Engine:
-    """Open an engine: by default CTranslate2 on a CPU, the torch engine on a GPU.
+    """Open an engine: by default CTranslate2 on a CPU, the torch engine on a GPU or for a decoder alone.
 
     The alignment heads come from the bundle's facts.
     """
+    shape = bundle.config.model.shape
+    if shape == "encoder":
+        raise UserError(f"{bundle.folder}: has an encoder alone, so it generates no text")
+    if shape == "decoder":
+        if engine == "ctranslate2":
+            raise UserError(f"{bundle.folder}: has a decoder alone; use --engine torch")
+        engine = "torch"
     alignment = AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)
     if engine == "auto":
         engine = "torch" if device.startswith("cuda") or (device == "auto" and gpu_is_usable()) else "ctranslate2"
@@ -45,14 +52,14 @@ def open_engine(
     if precision in ("int8", "int16"):
         raise UserError(f"--engine torch does not support {precision}; use float32 or bfloat16")
     from hark.engine.torch import TorchEngine
-    from hark.model.weights import load_model
+    from hark.model.weights import load_any
 
     on = torch_device(device)
     if threads and on == "cpu":
         import torch
 
         torch.set_num_threads(threads)
-    return TorchEngine(load_model(bundle, on), special, on, cast(Precision, precision), alignment=alignment)
+    return TorchEngine(load_any(bundle, on), special, on, cast(Precision, precision), alignment=alignment)
 
 
 def default_precision() -> "ComputeType":

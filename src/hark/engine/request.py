@@ -34,13 +34,13 @@ class TreeConstraint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One sentence to translate."""
+    """One sentence to translate, or one text to continue."""
 
     source: Sequence[int]
-    """Encoder input: a language tag first, if the model needs one; EOS last."""
+    """Encoder input: a language tag first, if the model needs one; EOS last. Empty for a model without encoder."""
     search: DecodeConfig = field(default_factory=DecodeConfig)
     prefix: Sequence[int] = ()
-    """Target tokens that the translation must start with."""
+    """Target tokens that the translation must start with. For a model without encoder, the text to continue."""
     banned: Sequence[int] = ()
     """Target tokens that it must not contain. Padding, unknown and start are never produced."""
     tree: TreeConstraint | None = None
@@ -49,11 +49,18 @@ class Request:
     """Whether to return cross-attention with the answer."""
     urgent: bool = False
     """Whether it is interactive; urgent requests are scheduled first."""
+    start: int | None = None
+    """The decoder's first input; None: the vocabulary's start token. GPT-2 reads a text without one: its first token is
+    the first input then, and `prefix` the others."""
+    stream: bool = False
+    """Whether `Engine.news` reports tokens before the answer, if the search has one hypothesis at a time."""
+    alternatives: int | None = None
+    """Return the log-probability of each token, and this many of the likeliest tokens in its place; None: neither."""
 
     @property
     def limit(self) -> int:
         """Maximum length of the translation in tokens, EOS included: the input's length + 50 (paper, 6.1)."""
-        return len(self.source) + self.search.max_extra
+        return (len(self.source) or len(self.prefix)) + self.search.max_extra
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +86,15 @@ class Hypothesis:
     attention_TS: NDArray[np.float32] | None = None
     """Cross-attention of each token (without EOS), the mean over the alignment heads."""
     log_probs: tuple[float, ...] = ()
-    """Of each token and EOS; only of a translation that was scored."""
+    """Of each token and EOS; only of a translation that was scored. With `Request.alternatives`, those after the
+    prefix."""
+    alternatives: tuple["LikelyTokens", ...] = ()
+    """The likeliest tokens in place of each of these."""
 
 
+LikelyTokens = tuple[tuple[int, float], ...]
+"""Tokens and their log-probabilities, the likeliest first."""
+MOST_ALTERNATIVES = 20
 Hypotheses = tuple[Hypothesis, ...]
 Answer = Hypotheses | HarkError
 """The hypotheses for a request, or the error that it failed with."""

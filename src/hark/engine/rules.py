@@ -43,8 +43,9 @@ def draw(logits_BV: Tensor, beams: Beams, sampling: Sampling) -> Candidates:
     """Sample one token for each sentence; the second candidate is a dummy with log-probability -inf.
 
     `temperature` flattens or sharpens the distribution; `top_k` and then `top_p` keep the likeliest tokens (the
-    smallest set whose probability reaches top_p). The random numbers were drawn beforehand for each sentence and
-    position, so that the result is independent of the batch. The log-probability is the model's, at temperature 1.
+    smallest set whose probability reaches top_p), and `min_p` those with that share of the likeliest one's probability.
+    The random numbers were drawn beforehand for each sentence and position, so that the result is independent of the
+    batch. The log-probability is the model's, at temperature 1.
     """
     sorted_BV, tokens_BV = (logits_BV.double() / sampling.temperature_B[:, None]).sort(
         dim=-1, descending=True, stable=True
@@ -56,6 +57,8 @@ def draw(logits_BV: Tensor, beams: Beams, sampling: Sampling) -> Candidates:
     p_BV = p_BV / p_BV.sum(dim=-1, keepdim=True)
     before_BV = p_BV.cumsum(dim=-1) - p_BV
     p_BV = p_BV.where(before_BV < sampling.top_p_B[:, None], 0.0)
+    if sampling.min_p_B is not None:
+        p_BV = p_BV.where(p_BV >= sampling.min_p_B[:, None] * p_BV[:, :1], 0.0)
     reach_BV = p_BV.cumsum(dim=-1)
     column_B1 = beams.position_B.clamp(max=sampling.drawn_BT.shape[1] - 1)[:, None]
     drawn_B1 = sampling.drawn_BT.gather(1, column_B1) * reach_BV[:, -1:]

@@ -65,6 +65,7 @@ class Sampling(Table):
     temperature_B: Tensor
     top_k_B: Tensor
     top_p_B: Tensor
+    min_p_B: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Hark's own engine: continuous batching for an encoder-decoder, in PyTorch.
+"""Hark's own engine: continuous batching for an encoder-decoder, or a decoder alone, in PyTorch.
 
 Searches enter as memory becomes free, are stepped together, and leave as soon as they are finished.
 
@@ -24,21 +24,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.config import Precision
+from hark.config import ModelConfig, Precision
 from hark.engine import forced
 from hark.engine.alignment_heads import AlignmentHeads
-from hark.engine.forced import PackedText, TokenTranslation, in_batches
+from hark.engine.forced import PackedText, TokenTranslation, WrittenText, in_batches
 from hark.engine.interface import Engine, TokenPair
 from hark.engine.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
 from hark.engine.lane import DecodeContext, Lane
 from hark.engine.lane_tables import LaneShape
-from hark.engine.request import Answer, Hypotheses, Hypothesis, Request
+from hark.engine.news import News, TokenNews
+from hark.engine.request import Answer, Hypotheses, Hypothesis, LikelyTokens, Request
 from hark.engine.scheduler import Entered, Scheduler
 from hark.engine.search import Ended, Endings, best, candidates
 from hark.engine.transfer import PendingCopy, Recorder
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
-from hark.model import Transformer
+from hark.model import Model, Transformer
 from hark.model.cache import SPARE, Cache, CachedDecoder, Prompts
 from hark.model.patterns import Packed
 from hark.text.vocabulary import SpecialIds
@@ -52,6 +53,13 @@ Done = tuple[int, Request, list[Hypothesis]]
 """The number of a finished request, the request and its hypotheses."""
 LANES = 8
 """Maximum number of lanes; the least recently used idle one is evicted."""
+MOST_CACHE = 1 << 34
+"""Maximum bytes of the cache on a CPU, which the system provides only as they are used."""
+
+
+def kernels_cover(config: ModelConfig) -> bool:
+    """Whether the Triton kernels compute all that a model's decoder does: they add no bias to scores."""
+    return config.positions != "alibi"
 
 
 class TorchEngine(Engine):
@@ -71,7 +79,7 @@ class TorchEngine(Engine):
 
     def __init__(
         self,
-        model: Transformer,
+        model: Model,
         special: SpecialIds,
         device: torch.device | str = "cpu",
         precision: Precision = "auto",
@@ -84,6 +92,8 @@ class TorchEngine(Engine):
         watch: Watch | None = None,
     ) -> None:
         config = model.config
+        if config.shape == "encoder":
+            raise UserError("this model has no decoder, so it generates no text")
         super().__init__(config, special, config.max_positions if config.positions != "none" else None)
         self.device = torch.empty(0, device=device).device  # with its index, if there may be several
         on_gpu = self.device.type == "cuda"
@@ -94,15 +104,17 @@ class TorchEngine(Engine):
             self.model = copy.deepcopy(model).to(self.device, self.dtype)
         self.name = f"torch on {self.device.type}, {str(self.dtype).removeprefix('torch.')}"
         self.rows = rows or (16384 if on_gpu else 128)
-        self.places = places or (self.affordable() if on_gpu else 1 << 16)
+        self.places = places or self.affordable()
         self.alignment = alignment or AlignmentHeads.default(config)
         self.graphs = on_gpu if graphs is None else graphs
-        self.kernels = on_gpu if kernels is None else kernels
+        self.kernels = (on_gpu if kernels is None else kernels) and kernels_cover(config)
         self.steps_at_once = steps_at_once
         self.exact = not on_gpu and not self.kernels and self.dtype == torch.float32
         self.watch = watch
         if watch is not None and not self.exact:
             raise HarkError(f"{self.name}: watch requires an engine on the CPU in float32")
+        if watch is not None and not self.reads_source:
+            raise HarkError(f"{self.name}: watch requires a model with an encoder")
         self.lag = 1 if on_gpu else 0
         """Rounds by which the host runs ahead: it starts to copy the finished flags, launches the next steps, and only
         then reads the flags. Finished searches do not change in the meantime."""
@@ -115,6 +127,7 @@ class TorchEngine(Engine):
         """The running search in each slot."""
         self.flags: deque[list[tuple[Lane, NDArray[np.int64], PendingCopy]]] = deque()
         self.fetched: deque[tuple[list[Entered[DecodeJob]], PendingCopy]] = deque()
+        self.tokens = TokenNews()
 
     def use_device(self) -> None:
         """Make the device the thread's current one, which Triton and CUDA graphs use."""
@@ -122,10 +135,12 @@ class TorchEngine(Engine):
             torch.cuda.set_device(self.device)
 
     def affordable(self) -> int:
-        """The number of places that fit in 40% of the free memory; the rest is for logits and the encoder."""
-        free, _ = torch.cuda.mem_get_info(self.device)
+        """The number of places that fit in 40% of the GPU's free memory; the rest is for logits and the encoder."""
         config = self.config
-        place = config.n_decoder_layers * config.n_heads * (config.k_width + config.v_width) * self.dtype.itemsize
+        place = config.n_decoder_layers * config.kv_heads * (config.k_width + config.v_width) * self.dtype.itemsize
+        if self.device.type != "cuda":
+            return min(1 << 16, MOST_CACHE // place)
+        free, _ = torch.cuda.mem_get_info(self.device)
         return min(1 << 20, int(0.4 * free) // place)
 
     @cached_property
@@ -150,6 +165,7 @@ class TorchEngine(Engine):
         self.scheduler = Scheduler(self.intake, self.places, self.rows)
         for each in (self.open, self.lanes, self.slots, self.flags, self.fetched):
             each.clear()
+        self.tokens = TokenNews()
         self.__dict__.pop("context", None)
         if on_gpu:
             torch.cuda.empty_cache()
@@ -187,8 +203,12 @@ class TorchEngine(Engine):
             done += self.finish()
         return [*rejected, *self.complete(done)] if done or rejected else []
 
+    def news(self) -> News:
+        return self.tokens.take()
+
     def drop(self, numbers: Collection[int]) -> None:
         """Drop running requests and free their slots and places."""
+        self.tokens.forget(numbers)
         for number in numbers:
             self.open.pop(number, None)
         self.scheduler.line = deque(job for job in self.scheduler.line if job.number not in numbers)
@@ -210,6 +230,7 @@ class TorchEngine(Engine):
         for each in entered:
             job = each.job
             groups.setdefault(job.shape, []).append(each)
+            self.tokens.follow(job)
             if job.number not in self.open:
                 self.open[job.number] = OpenAnswer(job.request.search.nbest) if job.kind == "sample" else OpenAnswer(1)
         for shape, group in groups.items():
@@ -246,15 +267,23 @@ class TorchEngine(Engine):
 
     @torch.no_grad()
     def prefill(self, entered: Sequence[Entered[DecodeJob]]) -> None:
-        """Encode sources and write their keys and values to the cache."""
+        """Encode sources, if there are any, and read prompts; write their keys and values to the cache."""
         for batch in ([each] for each in entered) if self.exact else (entered,):
-            sources = [each.job.request.source for each in batch]
-            text = PackedText.of(sources, self.device, [each.start for each in batch])
-            encode = partial(text.encode, self.model)
-            memory_ND = encode() if self.watch is None else self.watch.memory(batch[0].job.number, encode)
-            self.context.decoder.prefill(memory_ND, text.places_N, self.context.cache)
+            if isinstance(self.model, Transformer):
+                self.encode(self.model, batch)
             if prompted := [each for each in batch if self.reads_prompt(each.job)]:
                 self.read_prompts(prompted)
+
+    def encode(self, model: Transformer, entered: Sequence[Entered[DecodeJob]]) -> None:
+        text = self.sources_of(entered)
+        encode = partial(text.encode, model)
+        memory_ND = encode() if self.watch is None else self.watch.memory(entered[0].job.number, encode)
+        self.context.decoder.prefill(memory_ND, text.places_N, self.context.cache)
+
+    def sources_of(self, entered: Sequence[Entered[DecodeJob]]) -> PackedText:
+        return PackedText.of(
+            [each.job.request.source for each in entered], self.device, [each.start for each in entered]
+        )
 
     def reads_prompt(self, job: DecodeJob) -> bool:
         """Whether one pass reads the forced tokens of a search; a watch sees each step."""
@@ -263,15 +292,19 @@ class TorchEngine(Engine):
     def read_prompts(self, entered: Sequence[Entered[DecodeJob]]) -> None:
         """Write the keys and values of forced tokens, which the first hypothesis has, to the cache. The last token is
         the input of the first step."""
-        sources = [each.job.request.source for each in entered]
-        memory = PackedText.of(sources, self.device, [each.start for each in entered])
         starts = [each.start + len(each.job.request.source) for each in entered]
-        forced = [(self.special.start, *each.job.forced[:-1]) for each in entered]
+        forced = [(self.start_of(each.job.request), *each.job.forced[:-1]) for each in entered]
         text = PackedText.of(forced, self.device, starts, [each.job.rows for each in entered])
         own = Packed(text.cu, text.cu, text.longest, causal=True)
-        cross = Packed(text.cu, memory.cu, max(text.longest, memory.longest))
-        prompts = Prompts(text.tokens_N, text.positions_N, text.places_N, own, memory.places_N, cross)
+        prompts = Prompts(text.tokens_N, text.positions_N, text.places_N, own)
+        if self.reads_source:
+            memory = self.sources_of(entered)
+            cross = Packed(text.cu, memory.cu, max(text.longest, memory.longest))
+            prompts = replace(prompts, memory_places_N=memory.places_N, cross=cross)
         self.context.decoder.read(prompts, self.context.cache)
+
+    def start_of(self, request: Request) -> int:
+        return self.special.start if request.start is None else request.start
 
     def advance(self) -> None:
         """Launch the next steps, and start copying the finished flags."""
@@ -285,6 +318,7 @@ class TorchEngine(Engine):
             lane.steps(times)
         if lanes:
             self.flags.append([(lane, *lane.fetch_done()) for lane, _ in lanes])
+            self.tokens.fetch(lanes)
 
     def extend(self, lane: Lane, times: int) -> None:
         """Allocate the pages that the next steps of a lane may need; while none is free, searches give way."""
@@ -318,6 +352,7 @@ class TorchEngine(Engine):
 
     def retire(self) -> None:
         """Remove finished searches, start copying their results, and free their memory."""
+        self.tokens.read()
         for lane, tenancy, later in self.flags.popleft():
             slots = lane.done(tenancy, later)
             if slots:
@@ -342,6 +377,7 @@ class TorchEngine(Engine):
             answer.open -= 1
             if not answer.open:
                 del self.open[job.number]
+                self.tokens.forget([job.number])
                 yield job.number, job.request, ranked(ended, job.request)
 
     def add_part(self, job: DecodeJob, answer: OpenAnswer, ended: list[Ended]) -> None:
@@ -356,7 +392,8 @@ class TorchEngine(Engine):
         answer.found.update({part: [each] for part, each in enumerate(ended) if over(each, limit)})
 
     def complete(self, done: Sequence[Done]) -> Iterator[tuple[int, Hypotheses]]:
-        """Yield the answers, with attention if requested; the attention of all is computed together."""
+        """Yield the answers, with attention if requested; the attention of all is computed together, and so are
+        log-probabilities."""
         to_align = [
             TokenTranslation(request.source, each.tokens, each.complete)
             for _, request, found in done
@@ -364,15 +401,38 @@ class TorchEngine(Engine):
             for each in found
         ]
         attention = iter(self.align(to_align) if to_align else ())
+        written = [
+            WrittenText(
+                request.source,
+                self.start_of(request),
+                (*each.tokens, *([self.special.end] if each.complete else ())),
+                len(request.prefix),
+                request.alternatives,
+            )
+            for _, request, found in done
+            if request.alternatives is not None
+            for each in found
+        ]
+        likely = self.likely_tokens(written)
         for number, request, found in done:
             if request.attention:
                 found = [replace(each, attention_TS=next(attention)) for each in found]
+            if request.alternatives is not None:
+                scored = [(each, *next(likely)) for each in found]
+                found = [replace(each, log_probs=values, alternatives=best) for each, values, best in scored]
             if self.watch is not None:
                 self.watch.answered(number, request, tuple(found))
             yield number, tuple(found)
 
+    def likely_tokens(
+        self, written: Sequence[WrittenText]
+    ) -> Iterator[tuple[tuple[float, ...], tuple[LikelyTokens, ...]]]:
+        for batch in in_batches(written, lambda each: len(each.tokens), self.exact):
+            yield from forced.likely_tokens(self.model, batch, self.device)
+
     def align(self, found: Sequence[TokenTranslation]) -> list[NDArray[np.float32]]:
         """Return the cross-attention of each token of the translations; those of similar length share a pass."""
+        assert isinstance(self.model, Transformer)
         order = sorted(range(len(found)), key=lambda i: len(found[i].tokens))
         aligned: dict[int, NDArray[np.float32]] = {}
         for batch in in_batches(order, lambda i: len(found[i].tokens) + 1, self.exact):

@@ -5,11 +5,13 @@ places a row sees, so reordering hypotheses, admitting sentences and retiring th
 the row as the first axis. The memory of a sentence is projected to keys and values once, and its W hypotheses share
 them.
 
+A model of one stack has no memories: its rows attend to their history alone.
+
 In addition to the package's legend: P places, T positions of the target so far, L layers.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Self, cast
 
@@ -19,10 +21,10 @@ from torch import Tensor, nn
 from hark.config import ModelConfig
 from hark.errors import HarkError
 from hark.model.backends import Backend, JoinedLinear, Norm, projections
-from hark.model.interface import Stack
+from hark.model.interface import Model, Stack
 from hark.model.layers import Layer
+from hark.model.one_stack import OneStack
 from hark.model.patterns import Packed, scaled_dot_product_attention
-from hark.model.transformer import Transformer
 
 SPARE = 128
 """Unassigned places at the end. Rows without a sentence write there, and masked positions read from there, because they
@@ -57,7 +59,7 @@ class Cache:
 
     @classmethod
     def empty(cls, config: ModelConfig, places: int, device: torch.device | str, dtype: torch.dtype) -> Self:
-        shape = (config.n_decoder_layers, places + SPARE, config.n_heads)
+        shape = (config.n_decoder_layers, places + SPARE, config.kv_heads)
         keys, values = (
             torch.empty(*shape, width, device=device, dtype=dtype) for width in (config.k_width, config.v_width)
         )
@@ -82,7 +84,7 @@ class Rows:
     """The places of the keys at positions 0, 1, 2, ... of a row, up to and including its token; later ones are
     ignored."""
     memory_B: Tensor
-    """The first place of the memory of each sentence; the others follow it."""
+    """The first place of the memory of each sentence; the others follow it. Unused without cross-attention."""
     memory_lengths_B: Tensor
     longest_memory: int
     """An upper bound of these lengths, known without waiting for the device."""
@@ -98,9 +100,9 @@ class Prompts:
     positions_N: Tensor
     places_N: Tensor
     own: Packed
-    memory_places_N: Tensor
-    """The places of their memories, packed end to end."""
-    cross: Packed
+    memory_places_N: Tensor | None = None
+    """The places of their memories, packed end to end; None: without cross-attention."""
+    cross: Packed | None = None
 
     def store_and_attend(self, kept: LayerCache, q_NHK: Tensor, k_NHK: Tensor, v_NHK: Tensor) -> Tensor:
         kept.store(self.places_N, k_NHK, v_NHK)
@@ -193,12 +195,23 @@ class CachedBackend(Backend):
 class CachedDecoder:
     """Runs the decoder of a model for one token per row, with the same modules and weights."""
 
-    def __init__(self, model: Transformer, operations: Operations | None = None) -> None:
-        if not model.decoder.spec.causal:
+    def __init__(self, model: Model, operations: Operations | None = None) -> None:
+        stack = model.stacks.get("decoder")
+        if stack is None or not stack.spec.causal:
             raise HarkError("cannot decode one token at a time: the decoder is not causal")
-        self.model, self.operations = model, operations or Operations()
-        self.backend = CachedBackend(model.decoder, self.operations)
-        self.layers = [cast(Layer, layer) for layer in model.decoder.layers]
+        self.model, self.stack, self.operations = model, stack, operations or Operations()
+        self.prediction = model.prediction if isinstance(model, OneStack) else None
+        self.backend = CachedBackend(stack, self.operations)
+        self.layers = [cast(Layer, layer) for layer in stack.layers]
+        self.biases: dict[int, Tensor | None] = {}
+        """Of the scores, by the number of positions. A captured step keeps using its own."""
+
+    def bias(self, length: int, dtype: torch.dtype) -> Tensor | None:
+        """What the positions below `length` add to the scores of self-attention."""
+        if length not in self.biases:
+            bias_HTS = self.model.target_positions.bias(length)
+            self.biases[length] = bias_HTS if bias_HTS is None else bias_HTS.to(dtype)
+        return self.biases[length]
 
     def prefill(self, memory_ND: Tensor, places_N: Tensor, cache: Cache) -> None:
         """Project memories to the keys and values of every layer, and store them at their places."""
@@ -208,21 +221,28 @@ class CachedDecoder:
     def read(self, prompts: Prompts, cache: Cache) -> None:
         """Store the keys and values of all tokens of prompts, in one pass. Their memories are in the cache."""
         x = self.model.embed_target(prompts.tokens_N, prompts.positions_N)
+        bias_HTS = self.model.target_positions.bias(prompts.own.longest)
+        if bias_HTS is not None:
+            prompts = replace(prompts, own=replace(prompts.own, bias_HTS=bias_HTS))
         rotation = self.model.target_positions.rotation(prompts.positions_N)
         for number, layer in enumerate(self.layers):
             kept = cache.layer(number)
-            memory = kept.keys_PHK[prompts.memory_places_N], kept.values_PHK[prompts.memory_places_N]
+            places_N = prompts.memory_places_N
+            memory = None if places_N is None else (kept.keys_PHK[places_N], kept.values_PHK[places_N])
             x = layer(x, partial(prompts.store_and_attend, kept), memory, prompts.cross, rotation, self.backend)
 
     def step(self, rows: Rows, cache: Cache) -> Tensor:
         """Store the keys and values of the rows' tokens, and return the output of the last layer."""
         x = self.model.embed_target(rows.tokens_R, rows.positions_R)
         rotation = self.model.target_positions.rotation(rows.positions_R)
+        if rows.bias_HTS is None:
+            rows = replace(rows, bias_HTS=self.bias(rows.places_RT.shape[1], x.dtype))
         for number, layer in enumerate(self.layers):
             kept = cache.layer(number)
             history, cross = partial(self.self_attend, kept, rows), partial(self.cross_attend, kept, rows)
             x = layer(x, history, (kept.keys_PHK, kept.values_PHK), cross, rotation, self.backend)
-        return self.model.decoder.last_norm(x, self.backend)
+        hidden_RD = self.stack.last_norm(x, self.backend)
+        return hidden_RD if self.prediction is None else self.prediction(hidden_RD)
 
     def self_attend(self, kept: LayerCache, rows: Rows, q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor) -> Tensor:
         """Self-attention of each row over its history, which ends with its token."""

@@ -1,0 +1,129 @@
+"""`hark generate`: continue text with a language model."""
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hark.cli import options
+from hark.errors import UserError, require
+
+if TYPE_CHECKING:
+    from hark.tasks.generate import Generator
+
+EXAMPLES = (
+    'hark generate "Once upon a time"',
+    'hark generate -m runs/gpt "To be, or" --n 3 --temperature 1 --top-k 50',
+    "hark generate -m runs/gpt prompts.txt --greedy --max-tokens 40 --json",
+)
+
+
+def generate(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT|FILE|-]", help="Text, or a file with a prompt on each line; - or nothing for stdin."
+        ),
+    ] = None,
+    model: options.Model = None,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=1, metavar="N", help="Generate at most this many tokens.")
+    ] = 256,
+    temperature: Annotated[
+        float, typer.Option("--temperature", min=0, metavar="NUMBER", help="Below 1 favours likely tokens.")
+    ] = 0.8,
+    top_k: Annotated[
+        int, typer.Option("--top-k", min=0, metavar="N", help="Draw from the N likeliest tokens; 0: from all.")
+    ] = 0,
+    top_p: Annotated[
+        float,
+        typer.Option("--top-p", metavar="NUMBER", help="Draw from the likeliest tokens with this total probability."),
+    ] = 0.95,
+    min_p: Annotated[
+        float,
+        typer.Option(
+            "--min-p", metavar="NUMBER", help="Draw from tokens with this share of the likeliest one's probability."
+        ),
+    ] = 0.0,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Always take the likeliest token.")] = False,
+    stop: Annotated[
+        list[str] | None, typer.Option("--stop", metavar="TEXT", help="End before this text. Repeatable.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, metavar="N", help="The same seed gives the same text.")
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="Generate N texts for each prompt.")] = 1,
+    stream: Annotated[
+        bool | None,
+        typer.Option("--stream/--no-stream", help="Print text as it is generated; default on a terminal."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per text, with why it ended.")] = False,
+    errors: options.Errors = "strict",
+    device: options.Device = "auto",
+    precision: options.Precision = "auto",
+    threads: options.Threads = None,
+) -> None:
+    """Continue text with a language model.
+
+    Prints what follows each prompt. The text of the command line is one prompt; of a file or stdin, each line is one,
+    and all of them are continued together.
+    """
+    require("torch", "train", "hark generate")
+    from hark.cli.streams import find_input, read_lines
+    from hark.tasks.generate import GenerateOptions, Generator
+
+    if stream and (as_json or n > 1):
+        raise UserError("--stream prints one text at a time; leave out --json and --n")
+    text = find_input(words or [], "continue")
+    settings: dict[str, Any] = {
+        "max_tokens": max_tokens, "temperature": 0.0 if greedy else temperature, "top_k": top_k, "top_p": top_p,
+        "min_p": min_p, "stop": tuple(stop or ()), "seed": seed,
+    }  # fmt: skip
+    for each in GenerateOptions(**settings).samples(n):  # before the slow part
+        each.check()
+        each.search()
+    generator = Generator(find_generator(model), device, precision, threads)
+    lines = [text] if isinstance(text, str) else read_lines(text, errors, "continue")
+    prompts = (line.removesuffix("\n").removesuffix("\r") for line in lines)
+    if stream or (stream is None and sys.stdout.isatty() and not as_json and n == 1):
+        for prompt in prompts:
+            for piece in generator.stream(prompt, **settings):
+                print_piece(piece)
+            print_piece("\n")
+    else:
+        print_texts(generator, prompts, n, settings, as_json)
+
+
+def find_generator(model: str | None) -> Path:
+    """The folder of the named model, or of the first installed one that continues text."""
+    from hark.models import find_shape, named_folder
+
+    folder = find_shape("decoder") if model is None else named_folder(model)
+    if folder is None:
+        raise UserError("no model installed that continues text; train or import one, and name it with -m")
+    return folder
+
+
+def print_piece(text: str) -> None:
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def print_texts(
+    generator: "Generator", prompts: Iterable[str], n: int, settings: dict[str, Any], as_json: bool
+) -> None:
+    given: list[str] = []
+
+    def noted() -> Iterable[str]:
+        for prompt in prompts:
+            given.append(prompt)
+            yield prompt
+
+    for number, texts in enumerate(generator.generate(noted(), n, **settings)):
+        for each in texts:
+            line = json.dumps({"prompt": given[number], **asdict(each)}, ensure_ascii=False) if as_json else each.text
+            print_piece(line + "\n")

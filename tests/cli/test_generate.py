@@ -1,0 +1,129 @@
+"""`hark generate` from the command line, and what other verbs say of a model that generates."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Hark, fake_terminal, make_runner, refused
+from tests.tasks.decoders import make_one_stack
+from tests.translate.bundles import make_bundle
+
+FILES = {"prompts.txt": ["Once upon", "", "The house"]}
+SHORT = ("--max-tokens", "8", "--seed", "2")
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    make_bundle(folder / "en-de")
+    make_one_stack(folder / "bert", "encoder")
+    make_one_stack(folder / "gpt")
+    return folder
+
+
+@pytest.fixture
+def hark(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
+    monkeypatch.setenv("HARK_MODELS", str(models))
+    return make_runner("generate", tmp_path, FILES, monkeypatch, capfd)
+
+
+def test_a_prompt_is_continued(hark: Hark) -> None:
+    done = hark("Once", "upon", *SHORT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()
+    assert done.stdout == hark("Once upon", *SHORT, "-m", "gpt").stdout
+    assert done.stdout == hark("Once upon", *SHORT, "--stream").stdout
+
+
+def test_text_is_streamed_to_a_terminal(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hark.cli import generate
+
+    expected = hark("Once upon", *SHORT).stdout
+    pieces: list[str] = []
+    fake_terminal(monkeypatch)
+    monkeypatch.setattr(generate, "print_piece", pieces.append)
+    hark("Once upon", *SHORT)
+    assert len(pieces) > 3
+    assert "".join(pieces) == expected
+
+
+def test_each_line_of_a_file_is_a_prompt(hark: Hark) -> None:
+    lines = [json.loads(line) for line in hark("prompts.txt", *SHORT, "--n", "2", "--json").stdout.splitlines()]
+    assert [line["prompt"] for line in lines] == [prompt for prompt in FILES["prompts.txt"] for _ in range(2)]
+    assert all(line["ending"] in ("eos", "length") for line in lines)
+    assert len({line["seed"] for line in lines}) == 2
+    alone = hark("The house", "--max-tokens", "8", "--seed", str(lines[5]["seed"])).stdout
+    assert alone == lines[5]["text"] + "\n"
+
+
+def test_greedy_text_ends_before_a_stop_string(hark: Hark) -> None:
+    whole = hark("Once upon", "--greedy", "--max-tokens", "20").stdout.removesuffix("\n")
+    stop = whole[5:9]
+    done = hark("Once upon", "--greedy", "--max-tokens", "20", "--stop", "never", "--stop", stop)
+    assert done.stdout == whole[: whole.find(stop)] + "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("x", "-m", "en-de"), "continues no text: it translates; use hark translate"),
+        (("x", "-m", "bert"), "continues no text: it has an encoder alone"),
+        (("x", "-m", "none"), "none: no such model"),
+        (("none.txt",), "none.txt: no such file; to continue this as text, pipe it in"),
+        (("x", "--top-p", "0"), "top_p"),
+        (("x", "--min-p", "1"), "min_p"),
+        (("x", "--stop", ""), "stop: must be a list of strings that are not empty"),
+        (("x", "--greedy", "--n", "2"), "n 2 requires a temperature above 0"),
+        (("x", "--stream", "--json"), "--stream prints one text at a time"),
+        (("word " * 90,), "positions; shorten it"),
+    ],
+)
+def test_mistakes_are_one_line(hark: Hark, words: tuple[str, ...], message: str) -> None:
+    assert message in refused(hark(*words))
+
+
+def test_without_a_model(hark: Hark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HARK_MODELS", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert "no model installed that continues text" in refused(hark("x"))
+
+
+NO_TRANSLATION = [
+    ("translate", "-m", "gpt", "-t", "de", "Hello"),
+    ("translate", "-m", "gpt", "Hello"),
+    ("evaluate", "gpt", "--source", "prompts.txt", "--reference", "prompts.txt"),
+    ("export", "gpt", "--to", "ctranslate2", "-o", "new"),
+    ("export", "gpt", "--to", "onnx", "-o", "new"),
+    ("look", "-m", "gpt", "Hello", "--no-open"),
+    ("parse", "-m", "gpt", "Hello"),
+    ("heads", "gpt", "--on", "prompts.txt", "prompts.txt"),
+    ("align", "-m", "gpt", "-s", "en", "-t", "de", "prompts.txt", "prompts.txt", "-o", "pairs.tsv"),
+]
+
+
+@pytest.mark.usefixtures("hark")
+@pytest.mark.parametrize("words", NO_TRANSLATION, ids=" ".join)
+def test_other_verbs_refuse_it(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(make_runner(words[0], tmp_path, {}, monkeypatch, capfd)(*words[1:]))
+    assert "only one stack" in message or "no model" in message or "one stack, decoder" in message, message
+
+
+@pytest.mark.usefixtures("hark")
+def test_it_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    listed = make_runner("models", tmp_path, {}, monkeypatch, capfd)().stdout.splitlines()
+    (line,) = [line for line in listed if line.startswith("gpt ")]
+    assert line.split()[1] == "en"
+
+
+@pytest.mark.usefixtures("hark")
+def test_a_server_does_not_offer_it(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "gpt").symlink_to(models / "gpt")
+    message = refused(make_runner("serve", tmp_path, {}, monkeypatch, capfd)("--models", str(alone)))
+    assert "no models" in message

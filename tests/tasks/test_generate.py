@@ -1,0 +1,196 @@
+"""Text that continues prompts: pieces, stop strings, and many prompts at once."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hark.errors import UserError
+from hark.tasks.generate import GeneratedText, Generator, TextWriter
+from hark.text.byte_pairs import HEADER
+from hark.text.piece_vocabulary import PieceTable, PieceVocabulary
+from hark.text.vocabulary import SpecialIds, Vocabulary
+from tests.tasks.decoders import make_one_stack
+from tests.translate.stub import tokenizer
+
+PROMPTS = ["Once upon a time", "", "The house", "It was a long day, and the cat sat on the mat again."]
+
+
+@pytest.fixture(scope="module")
+def generator(tmp_path_factory: pytest.TempPathFactory) -> Generator:
+    return Generator.load(make_one_stack(tmp_path_factory.mktemp("models") / "gpt"))
+
+
+def followed(generator: Generator, prompt: str, **options: Any) -> tuple[list[str], GeneratedText]:
+    """The pieces of a text, and the whole."""
+    running, pieces = generator.stream(prompt, **options), []
+    while True:
+        try:
+            pieces.append(next(running))
+        except StopIteration as end:
+            return pieces, end.value
+
+
+def byte_pairs() -> PieceVocabulary:
+    """GPT-2's kind of vocabulary, with a few merges."""
+    merges = HEADER + b": 0.2\na b\n\xc4\xa0 x\n"
+    alphabet = {chr(byte) for byte in range(0x21, 0x7F)} | {chr(0x100 + n) for n in range(68) if n != 0x20}
+    alphabet |= {chr(byte) for byte in (*range(0xA1, 0xAD), *range(0xAE, 0x100))} | {"\u2581"}
+    pieces = ("<end>", "<unk>", *sorted(alphabet), "ab", "\u2581x")
+    table = PieceTable(SpecialIds(pad=0, unknown=1, start=0, end=0), pieces)
+    return PieceVocabulary(merges, pieces, table)
+
+
+def cut(tokens: Sequence[int], chance: random.Random) -> list[list[int]]:
+    """A sequence of tokens in parts of one to four."""
+    parts, rest = [], list(tokens)
+    while rest:
+        size = chance.randint(1, 4)
+        parts.append(rest[:size])
+        rest = rest[size:]
+    return parts
+
+
+@pytest.mark.parametrize("vocabulary", [tokenizer(), byte_pairs()], ids=["sentencepiece", "byte pairs"])
+@given(st.data())
+@settings(max_examples=60)
+def test_pieces_are_the_text_up_to_the_first_stop_string(vocabulary: Vocabulary, data: st.DataObject) -> None:
+    text = data.draw(st.text(alphabet="ab c€😀é", min_size=1, max_size=30))
+    stop = data.draw(st.lists(st.text(alphabet="ab c€", min_size=1, max_size=4), max_size=3))
+    tokens = vocabulary.encode_literal(text)
+    plain = TextWriter(vocabulary)
+    whole = plain.push(tokens, last=True)
+    assert whole == text or whole.strip() == " ".join(text.split())  # sentencepiece joins spaces
+    ends = [(at + len(each), at) for each in stop for at in [whole.find(each)] if at >= 0]
+    expected = whole[: min(ends)[1]] if ends else whole
+    writer = TextWriter(vocabulary, stop)
+    parts = cut(tokens, random.Random(data.draw(st.integers(0, 999))))
+    pieces = []
+    for part in parts:
+        pieces.append(writer.push(part))
+        assert not any(each in "".join(pieces) for each in stop)
+        assert "\ufffd" not in pieces[-1]
+        assert expected.startswith("".join(pieces))
+    pieces.append(writer.push((), last=True))
+    assert "".join(pieces) == writer.text == expected
+    assert writer.stopped == bool(ends)
+
+
+def test_spaces_at_both_ends_belong_to_the_text() -> None:
+    vocabulary = byte_pairs()
+    writer = TextWriter(vocabulary)
+    assert [writer.push(vocabulary.encode_one(each)) for each in (" a", " ", "\n", "b ")] == [" a", " ", "\n", "b "]
+    assert TextWriter(vocabulary, begins=True).push(vocabulary.encode_one(" ab")) == "ab"
+
+
+def test_a_broken_character_is_shown_at_the_end() -> None:
+    vocabulary = byte_pairs()
+    writer, tokens = TextWriter(vocabulary), vocabulary.encode_one("a€")
+    assert [writer.push([token]) for token in tokens[:-1]] == ["a", "", ""]
+    assert writer.push((), last=True) == "\ufffd"
+
+
+def test_many_prompts_give_what_each_gives_alone(generator: Generator) -> None:
+    options = {"max_tokens": 20, "seed": 3}
+    together = list(generator.generate(PROMPTS, n=3, **options))
+    assert together == [next(generator.generate([each], n=3, **options)) for each in PROMPTS]
+    assert len({each.text for texts in together for each in texts}) > 9
+    endings = [each.ending for texts in together for each in texts]
+    assert {*endings} == {"eos", "length"}
+    again = [next(generator.generate(PROMPTS[:1], max_tokens=20, seed=each.seed)) for each in together[0]]
+    assert [[each] for each in together[0]] == again
+
+
+def test_pieces_of_a_stream_are_the_text(generator: Generator) -> None:
+    for prompt in PROMPTS:
+        for options in ({"temperature": 0}, {"seed": 8}):
+            pieces, whole = followed(generator, prompt, max_tokens=30, **options)
+            assert "".join(pieces) == whole.text
+            assert whole.ending == "eos" or len(pieces) > 5
+            ((same,),) = generator.generate([prompt], max_tokens=30, **options)
+            assert (same.text, same.ending) == (whole.text, whole.ending)
+
+
+def test_stop_strings_end_texts_and_free_their_places(generator: Generator) -> None:
+    ((whole,),) = generator.generate(PROMPTS[:1], max_tokens=40, temperature=0)
+    stop = whole.text[9:14]  # begins and ends within tokens
+    expected = whole.text[: whole.text.find(stop)]
+    pieces, found = followed(generator, PROMPTS[0], max_tokens=40, temperature=0, stop=[stop, "never"])
+    assert ("".join(pieces), found.text, found.ending) == (expected, expected, "stop")
+    ((found, *_),) = generator.generate(PROMPTS[:1], max_tokens=40, temperature=0, stop=[stop])
+    assert (found.text, found.ending) == (expected, "stop")
+    generator.engine.step()
+    assert generator.engine.scheduler.running == 0  # type: ignore[attr-defined]
+
+
+def test_a_stream_that_is_left_is_cancelled(generator: Generator) -> None:
+    running = generator.stream(PROMPTS[0], max_tokens=40, seed=1)
+    next(running)
+    running.close()
+    generator.engine.step()
+    assert generator.engine.scheduler.running == 0  # type: ignore[attr-defined]
+
+
+def test_min_p_keeps_likely_tokens_only(generator: Generator) -> None:
+    greedy, strict = (
+        next(generator.generate(PROMPTS[:1], max_tokens=20, **options))[0].text
+        for options in ({"temperature": 0}, {"min_p": 0.9999, "seed": 5, "temperature": 1.0})
+    )
+    assert strict == greedy
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens 0: must be at least 1"),
+        ({"temperature": -1.0}, "temperature"),
+        ({"top_p": 0.0}, "top_p"),
+        ({"min_p": 1.0}, "min_p"),
+        ({"stop": [""]}, "stop: must be a list"),
+        ({"stop": "abc"}, "stop: must be a list"),
+        ({"n": 2, "temperature": 0}, "n 2 requires a temperature"),
+        ({"n": 0}, "n 0: must be at least 1"),
+    ],
+)
+def test_mistakes_are_explained(generator: Generator, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        list(generator.generate(["x"], **options))
+
+
+def test_a_prompt_that_is_too_long_is_named(generator: Generator) -> None:
+    with pytest.raises(UserError, match=r"prompt 2: prompt has \d+ tokens, but the model has 64 positions; shorten it"):
+        list(generator.generate(["a", "word " * 80], max_tokens=3))
+    with pytest.raises(TypeError, match="put a single one into a list"):
+        list(generator.generate("text"))
+
+
+def test_a_model_may_begin_texts_without_a_start_token(generator: Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As GPT-2: the first token is the first input."""
+    vocabulary = generator.vocabulary
+    monkeypatch.setattr(type(vocabulary), "text_start", None)
+    tokens = vocabulary.encode_one(PROMPTS[0])
+    ((text,),) = generator.generate(PROMPTS[:1], max_tokens=8, temperature=0)
+    from tests.engine.test_one_stack import next_logits
+
+    model: Any = generator.engine.model  # type: ignore[attr-defined]
+    written = TextWriter(vocabulary)
+    for _ in range(8):
+        logits_V = next_logits(model, tokens)[-1]
+        logits_V[[*vocabulary.special.forbidden]] = -float("inf")
+        tokens.append(int(logits_V.argmax()))
+        written.push(tokens[-1:])
+        if tokens[-1] == vocabulary.special.end:
+            break
+    written.push((), last=True)
+    assert text.text == written.text
+    # Without a prompt, there is nothing but the start token to begin with.
+    assert next(generator.generate([""], max_tokens=3, seed=1))[0].ending in ("eos", "length")
+
+
+def test_models_of_other_shapes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="continues no text: it has an encoder alone"):
+        Generator(make_one_stack(tmp_path / "bert", "encoder"))
