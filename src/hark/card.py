@@ -330,7 +330,9 @@ def describe_proof(proof: ParityProof) -> str:
     differ = f"; {proof.quantity or 'logits'} differ by at most"
     difference = f"{differ} {proof.largest_difference:.2g}{allowed}" if proof.largest_difference is not None else ""
     search = f" ({proof.search})" if proof.search else ""
-    same = f"{proof.equal:,} of {proof.sentences:,} translations are identical to those of"
+    # A model of one stack translates nothing, so that no search was compared.
+    compared = "translations" if proof.search else "texts have tokens that"
+    same = f"{proof.equal:,} of {proof.sentences:,} {compared} are identical to those of"
     return f"{what}{same} {proof.against}{search}{difference}."
 
 

@@ -12,6 +12,8 @@ EXAMPLES = (
     "hark import downloads/opus-mt-en-fr -o en-fr --check sentences.txt",
     "hark import translate-en_es-1_0.argosmodel -o en-es",
     "hark import marian-model -s en -t et -o en-et",
+    "hark import openai-community/gpt2 -o gpt2",
+    "hark import SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2",
 )
 
 
@@ -21,9 +23,11 @@ def import_(
     ],
     output: options.NewModel,
     kind: Annotated[
-        Literal["huggingface", "marian", "ctranslate2", "argos"] | None,
+        Literal["huggingface", "marian", "ctranslate2", "argos", "gguf", "llama2c"] | None,
         typer.Option(
-            "--kind", metavar="KIND", help="huggingface, marian, ctranslate2 or argos; recognised by default."
+            "--kind",
+            metavar="KIND",
+            help="huggingface, marian, ctranslate2, argos, gguf or llama2c; recognised by default.",
         ),
     ] = None,
     source_languages: Annotated[
@@ -31,6 +35,12 @@ def import_(
     ] = "",
     target_languages: Annotated[
         str, typer.Option("-t", "--target", metavar="LANGS", help="Target languages; by default all of the model.")
+    ] = "",
+    language: Annotated[
+        str,
+        typer.Option(
+            "--language", metavar="LANGS", help="Languages of the text of a model that does not translate; else en."
+        ),
     ] = "",
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE", help="Also compare the translations of these sentences.")
@@ -42,8 +52,9 @@ def import_(
 ) -> None:
     """Make a model of hark from another program's model.
 
-    Reads Marian, Pegasus, BART, M2M100, NLLB and mBART-50 in Hugging Face's form, Marian's own files, CTranslate2
-    folders and Argos packages, and executes nothing in them. The result is compared with the original in its own
+    Reads Marian, Pegasus, BART, M2M100, NLLB, mBART-50, GPT-2, Llama and Mistral in Hugging Face's form, Marian's own
+    files, CTranslate2 folders, Argos packages, and models of Llama's layout in GGUF files and of llama2.c. It executes
+    nothing in them. The result is compared with the original in its own
     library, if that is installed. With HARK_OFFLINE=1, nothing is downloaded.
     """
     from hark.card import describe_proof
@@ -52,6 +63,6 @@ def import_(
 
     if no_check and check is not None:
         raise UserError("--check and --no-check exclude each other; choose one")
-    request = ImportRequest(source, kind, source_languages, target_languages, not no_check, check)
+    request = ImportRequest(source, kind, source_languages, target_languages, not no_check, check, language)
     proof = import_model(request, output, force, lambda line: typer.echo(line, err=True))
     typer.echo(f"{output}: {describe_proof(proof)}")

@@ -31,11 +31,19 @@ class ForeignModel:
     """The sentencepiece model of the source."""
     target_model: bytes
     pairs: tuple[LanguagePair, ...]
+    """None, if the model has one stack."""
     origin: OriginFacts
     language_tags: LanguageTags = "none"
     decode: DecodeConfig = DecodeConfig()
     weights_note: str = ""
     """How the weights were stored, if not in float32."""
+    languages: tuple[str, ...] = ()
+    """The languages of the text that a model of one stack was trained on."""
+
+    @property
+    def first_language(self) -> str:
+        """Of the check sentences."""
+        return self.pairs[0][0] if self.pairs else self.languages[0]
 
     def check(self, where: object) -> None:
         """Check names and shapes of all weights, and the sizes of the vocabularies."""
@@ -56,6 +64,7 @@ class ForeignModel:
         summary = f"Imported from {self.origin.source} ({self.origin.kind}): {describe_shape(self.config)}."
         return Facts(
             pairs=self.pairs,
+            languages=self.languages,
             summary=summary,
             licence=self.origin.licence,
             vocabulary=VocabularyFacts(kind="pieces", language_tags=self.language_tags),
@@ -65,7 +74,7 @@ class ForeignModel:
 
     def write(self, folder: Path) -> None:
         """Write a bundle."""
-        source, target = self.pairs[0]
+        source, target = self.pairs[0] if self.pairs else (self.languages[0],) * 2
         data = DataConfig(source=source, target=target, vocab_size=max(300, self.config.vocab_size))
         batches = BatchConfig(max_length=min(BatchConfig().max_length, self.config.max_positions))
         config = Config(data=data, batches=batches, model=self.config, decode=self.decode)
@@ -98,49 +107,63 @@ def refuse_not_finite(weights: Weights, where: object) -> None:
 
 
 def weight_shapes(config: ModelConfig) -> dict[str, Shape]:
-    """The shape of every weight of `hark.model.Transformer(config)`, by name, without building it in torch."""
+    """The shape of every weight of `hark.model.new_model(config)`, by name, without building it in torch."""
     return dict(_all(config))
 
 
 def _all(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
     width, source = config.d_model, config.source_vocab_size or config.vocab_size
+    translates = config.shape == "encoder-decoder"
     yield "embedding.weight", (config.vocab_size, width)
-    if config.tie != "all":
+    if config.tie != "all" and translates:
         yield "source_embedding.weight", (source, width)
     if config.tie == "none":
         yield "projection.weight", (config.vocab_size, width)
     if config.output_bias:
         yield "output_bias", (config.vocab_size,)
-    for side in ("source", "target"):
+    for side in ("source", "target") if translates else ("target",):
         if config.positions == "learned":
             yield f"{side}_positions.weight", (config.max_positions, width)
         if config.embedding_norm:
-            yield from _norm(f"{side}_norm", width)
+            yield from _norm(f"{side}_norm", config)
     for stack, layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
+        if not translates and stack != config.shape:
+            continue
         if config.norm == "pre":
-            yield from _norm(f"{stack}.norm", width)
+            yield from _norm(f"{stack}.norm", config)
         for layer in range(layers):
-            yield from _layer(f"{stack}.layers.{layer}", config, cross=stack == "decoder")
+            yield from _layer(f"{stack}.layers.{layer}", config, cross=stack == "decoder" and translates)
+    if config.prediction_layer:
+        yield "prediction.dense.weight", (width, width)
+        yield "prediction.dense.bias", (width,)
+        yield from _norm("prediction.norm", config)
 
 
 def _layer(name: str, config: ModelConfig, cross: bool) -> Iterator[tuple[str, Shape]]:
-    width, keys, values = config.d_model, config.n_heads * config.k_width, config.n_heads * config.v_width
+    width, heads, shared = config.d_model, config.n_heads, config.kv_heads
     for attention in ("self_attention", "cross_attention") if cross else ("self_attention",):
-        outer = {"w_q": (keys, width), "w_k": (keys, width), "w_v": (values, width), "w_o": (width, values)}
+        outer = {
+            "w_q": (heads * config.k_width, width),
+            "w_k": (shared * config.k_width, width),
+            "w_v": (shared * config.v_width, width),
+            "w_o": (width, heads * config.v_width),
+        }
         for part, shape in outer.items():
             yield f"{name}.{attention}.{part}.weight", shape
             if config.attention_bias:
                 yield f"{name}.{attention}.{part}.bias", shape[:1]
-        yield from _norm(f"{name}.{attention}_residual.norm", width)
+        yield from _norm(f"{name}.{attention}_residual.norm", config)
     inner = {"w_1": (config.d_ff, width), "w_2": (width, config.d_ff)}
-    if config.activation == "swiglu":
+    if config.activation in ("swiglu", "geglu"):
         inner["w_gate"] = (config.d_ff, width)
     for part, shape in inner.items():
         yield f"{name}.feed_forward.{part}.weight", shape
-        yield f"{name}.feed_forward.{part}.bias", shape[:1]
-    yield from _norm(f"{name}.feed_forward_residual.norm", width)
+        if config.feed_forward_bias:
+            yield f"{name}.feed_forward.{part}.bias", shape[:1]
+    yield from _norm(f"{name}.feed_forward_residual.norm", config)
 
 
-def _norm(name: str, width: int) -> Iterator[tuple[str, Shape]]:
-    yield f"{name}.weight", (width,)
-    yield f"{name}.bias", (width,)
+def _norm(name: str, config: ModelConfig) -> Iterator[tuple[str, Shape]]:
+    yield f"{name}.weight", (config.d_model,)
+    if config.norm_kind == "layer":
+        yield f"{name}.bias", (config.d_model,)

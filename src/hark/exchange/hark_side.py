@@ -1,10 +1,10 @@
 """Hark's side of a parity check: a bundle, run by hark's own engines, sentence by sentence as the model sees it."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
 from hark.engine.ctranslate2 import ComputeType, CTranslate2Engine
 from hark.engine.request import Request
+from hark.errors import UserError
 from hark.exchange.parity import Ids, Lazy, Side, recorded
 from hark.facts import LanguagePair
 from hark.text.opening import open_vocabularies
 from hark.weights import Array, WeightFile, Weights, as_floats
 
 if TYPE_CHECKING:
-    from hark.model import Transformer
+    from hark.model.interface import Model
 
 MAX_COMPARED_TOKENS = 96
 """Target tokens of a sentence whose logits are compared, for imports. Only a model that does not end its translations
@@ -92,25 +93,66 @@ def hark_side(
     return replace(side, logits=lambda *pair: run(*pair)["logits"], layers=layers, release=release)
 
 
+def hark_text_side(bundle: Bundle, weights: Weights | None = None) -> Side:
+    """Hark's side for a model of one stack: the tokens of a text, and the logits that follow each of them."""
+    _, vocabulary = open_vocabularies(bundle)
+    config, stored = bundle.config.model, WeightFile(bundle.weights) if weights is None else weights
+    network = Lazy(lambda: build_network(stored, config))
+    first = [] if vocabulary.text_start is None else [vocabulary.text_start]
+
+    def run(ids: Ids) -> dict[str, Array]:
+        import torch
+
+        with torch.inference_mode(), recorded(layers_of(network.model)) as found:
+            lengths = {"target": torch.tensor([len(ids)])}
+            logits = network.model(torch.tensor([ids]), network.model.padded_layout(lengths))
+        return found | {"logits": logits[0].numpy()}
+
+    return text_side(
+        f"hark {hark.__version__}, float32", lambda text: [*first, *vocabulary.encode_one(text)], run, network.release
+    )
+
+
+def text_side(
+    name: str, tokens: Callable[[str], Ids], run: Callable[[Ids], dict[str, Array]], release: Callable[[], None]
+) -> Side:
+    """A side of `parity.compare_texts`. `run` returns the outputs of all layers, and the logits, of a text."""
+
+    def refuse(_: Sequence[str], __: int) -> Sequence[str]:
+        raise UserError(f"{name}: the model has one stack, so it does not translate")
+
+    def layers(ids: Ids, _: Ids) -> dict[str, Array]:
+        return {name: array for name, array in run(ids).items() if name != "logits"}
+
+    return Side(name, refuse, tokens, lambda _: [], lambda ids, _: run(ids)["logits"], layers=layers, release=release)
+
+
 def fitting_texts(side: Side, texts: Sequence[str], config: ModelConfig) -> list[str]:
     """The texts for which a model has enough positions."""
     tokens = side.source_tokens
     return [text for text in texts if tokens is None or len(tokens(text)) <= config.max_positions]
 
 
-def build_network(weights: Weights, config: ModelConfig) -> "Transformer":
+def build_network(weights: Weights, config: ModelConfig) -> "Model":
     import torch
 
-    from hark.model.weights import as_transformer, build_model
+    from hark.model.weights import build_model
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the arrays of a mapped file are read-only
         tensors = {name: torch.from_numpy(array) for name, array in as_floats(weights).items()}
-    where = "parity check"
-    return as_transformer(build_model(config, tensors, where, share=True), where)
+    return build_model(config, tensors, "parity check", share=True)
 
 
-def run_layers(model: "Transformer", source: Ids, target: Ids) -> dict[str, Array]:
+def layers_of(model: "Model") -> dict[str, Any]:
+    """The modules whose outputs are compared, by name."""
+    modules: dict[str, Any] = {
+        f"{name} layer {i}": layer for name, stack in model.stacks.items() for i, layer in enumerate(stack.layers, 1)
+    }
+    return modules | {f"{name} norm": stack.norm for name, stack in model.stacks.items() if stack.norm is not None}
+
+
+def run_layers(model: "Model", source: Ids, target: Ids) -> dict[str, Array]:
     """The outputs of all layers, and the logits, of one sentence pair; `target` begins with the start token."""
     import torch
 
@@ -118,10 +160,6 @@ def run_layers(model: "Transformer", source: Ids, target: Ids) -> dict[str, Arra
 
     tokens = torch.tensor([source]), torch.tensor([target])
     layout = padded_layout(*(torch.tensor([ids.shape[1]]) for ids in tokens))
-    modules = {
-        f"{name} layer {i}": layer for name, stack in model.stacks.items() for i, layer in enumerate(stack.layers, 1)
-    }
-    modules |= {f"{name} norm": stack.norm for name, stack in model.stacks.items() if stack.norm is not None}
-    with torch.inference_mode(), recorded(modules) as found:
+    with torch.inference_mode(), recorded(layers_of(model)) as found:
         logits = model(*tokens, layout)
     return found | {"logits": logits[0].numpy()}

@@ -144,6 +144,18 @@ def compare(
     )
 
 
+def compare_texts(
+    ours: Side, theirs: Side, texts: Sequence[str], *, bound: float = BOUND, what: str = "", held: int = HELD
+) -> ParityProof:
+    """Compare two sides of a model of one stack: the tokens of texts, and the logits that follow each of them."""
+    if not texts:
+        raise UserError("no texts to check; pass some with --check FILE, or skip the check with --no-check")
+    compare_tokens(ours, theirs, texts)
+    quantity, difference = compare_numbers(ours, theirs, texts, [""] * len(texts), bound, held)
+    count = len(texts)
+    return ParityProof(theirs.name, count, count, difference, what=what, quantity=quantity, bound=bound)
+
+
 def enough_logits(weights: int) -> int:
     """Bytes of logits to hold for a model of so many bytes, so that sides that take turns are not loaded too often."""
     return max(HELD, weights // 20)
