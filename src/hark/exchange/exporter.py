@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hark.bundle import Bundle
-from hark.card import describe_pairs
+from hark.card import default_title, describe_pairs
 from hark.errors import UserError
 from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import BOUND, Side
@@ -127,7 +127,7 @@ class Exporter(ABC):
     def readme(self, proof: str) -> str:
         """The README of the export."""
         facts = self.bundle.facts
-        title = facts.title or describe_pairs(facts.pairs)
+        title = facts.title or describe_pairs(facts.pairs) or default_title(facts)
         licence = f"Licence: {facts.licence}. " if facts.licence else ""
         parts = (
             f"# {title}",
