@@ -122,7 +122,7 @@ def show_catalogue(text: str, as_json: bool) -> None:
         trees = [
             {
                 "name": each.name,
-                "pairs": [[each.source, each.target]],
+                "pairs": [[each.source, each.target]] if each.target else [],
                 "address": each.address,
                 "approximate_bytes": each.megabytes * 1_000_000,
                 "licence": each.licence,
@@ -135,8 +135,7 @@ def show_catalogue(text: str, as_json: bool) -> None:
         raise UserError(f"{text}: no public model in the catalogue; name a language code, such as de, or a pair: en-de")
     width = max(len(each.name) for each in found)
     for each in found:
-        languages = f"{each.source} to {each.target}"
-        sys.stdout.write(f"{each.name.ljust(width)}  {languages:14}  about {each.megabytes} MB  {each.licence}\n")
+        sys.stdout.write(f"{each.name.ljust(width)}  {each.languages:14}  about {each.megabytes} MB  {each.licence}\n")
     sys.stdout.flush()
     print_note("fetch one with hark models get NAME")
 

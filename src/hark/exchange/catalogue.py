@@ -1,4 +1,5 @@
-"""A catalogue of public models that `hark models get` can fetch: names of OPUS-MT models, shipped as data.
+"""A catalogue of public models that `hark models get` can fetch, shipped as data: OPUS-MT's, which translate, and those
+of one stack, such as GPT-2.
 
 Searching needs no network. Sizes are approximate. Where the licence is not known, it is one of two, and the page of the
 model says which.
@@ -29,19 +30,26 @@ class CatalogueEntry:
     name: str
     """Without its owner, such as `opus-mt-en-fr`."""
     source: str
+    """The language that it translates from, or of the text that it was trained on."""
     target: str
+    """Empty, if it does not translate."""
     licence: str = LICENCE
     megabytes: int = MEGABYTES
+    owner: str = OWNER
+
+    @property
+    def languages(self) -> str:
+        return f"{self.source} to {self.target}" if self.target else self.source
 
     @property
     def address(self) -> str:
         """The name on the Hugging Face hub."""
-        return f"{OWNER}/{self.name}"
+        return f"{self.owner}/{self.name}"
 
     def matches(self, text: str) -> bool:
         """Whether it translates from or to a language, has this pair (`en-fr`), or has the text in its name."""
         text = text.strip().lower()
-        codes = self.source.lower(), self.target.lower()
+        codes = [code.lower() for code in (self.source, self.target) if code]
         return text in codes or text == "-".join(codes) or (len(text) > 3 and text in self.address.lower())
 
 
@@ -69,24 +77,40 @@ def read_catalogue() -> tuple[CatalogueEntry, ...]:
     )
 
 
+@cache
+def read_one_stack() -> tuple[CatalogueEntry, ...]:
+    """The models that do not translate."""
+    lines = Path(__file__).with_name("one-stack.txt").read_text(encoding="utf-8").splitlines()
+    entries = []
+    for line in lines:
+        if not line.startswith("#"):
+            address, megabytes, licence, language = line.split(" ")
+            owner, name = address.split("/")
+            entries.append(CatalogueEntry(name, language, "", licence, int(megabytes), owner))
+    return tuple(entries)
+
+
 def advise(source: str | None, target: str | None) -> str:
     """The command that gets a public model of a pair, or finds those of a language; empty if there is none."""
     for entry in read_catalogue():
         if (entry.source, entry.target) == (source, target):
             return f"hark models get {entry.name}"
     for code in (target, source):
-        if code is not None and search(code):
+        if code is not None and any(entry.matches(code) for entry in read_catalogue()):
             return f"hark models --search {code}"
     return ""
 
 
 def search(text: str) -> list[CatalogueEntry]:
     """The models that match a language, a pair or a part of a name."""
-    return [entry for entry in read_catalogue() if entry.matches(text)]
+    return [entry for entry in (*read_catalogue(), *read_one_stack()) if entry.matches(text)]
 
 
 def find(name: str) -> CatalogueEntry:
     """The entry of a name: with or without its owner, or a language pair."""
+    for entry in read_one_stack():
+        if name in (entry.name, entry.address):
+            return entry
     short = name.removeprefix(f"{OWNER}/")
     for entry in read_catalogue():
         if short in (entry.name, f"{entry.source}-{entry.target}"):
