@@ -10,7 +10,7 @@ import hark
 HOUSE = Path(hark.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 MAX_LINES = 480
-MAX_FILES = 417
+MAX_FILES = 423
 DIALECT = {
     "tenant": "slot",
     "surprise": "nll",

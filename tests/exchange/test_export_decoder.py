@@ -12,16 +12,20 @@ from hark.bundle import Bundle, write_bundle
 from hark.config import BatchConfig, Config, ModelConfig
 from hark.errors import UserError
 from hark.exchange.export import export_bundle
-from hark.facts import Facts
+from hark.facts import Facts, VocabularyFacts
 from hark.model import new_model
+from hark.text.byte_pair_training import learn_byte_pairs
+from hark.text.opening import open_vocabularies
+from hark.text.piece_vocabulary import piece_files
 from hark.text.tokenizer import train_tokenizer
 from hark.weights import read_weights, write_weights
 from tests.exchange.decoder_models import write_gpt2, write_llama
 from tests.exchange.marian_models import SENTENCES, TARGETS
 from tests.exchange.test_import_decoder import GPT2, LLAMA, imported, same_tokens
 from tests.model.oracle import small, stir
+from tests.text.test_byte_pairs import TEXTS
 
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 OWN: Mapping[str, Mapping[str, Any]] = {
     "gpt": {"positions": "learned", "activation": "gelu_tanh"},
     "with the paper's embeddings and few biases": {
@@ -35,9 +39,14 @@ OWN: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-def own_bundle(folder: Path, **changes: Any) -> Bundle:
-    """A small untrained decoder with hark's own vocabulary."""
-    model_file = train_tokenizer([*SENTENCES, *TARGETS] * 3, 420, ())
+def own_bundle(folder: Path, byte_pairs: bool = False, **changes: Any) -> Bundle:
+    """A small untrained decoder with a vocabulary that hark learnt: of sentencepiece, or of byte pairs."""
+    text = [*SENTENCES, *TARGETS] * 3
+    if byte_pairs:
+        learnt = learn_byte_pairs(text, 420)
+        files, kind = piece_files(learnt.table, learnt.model, learnt.model), VocabularyFacts("pieces")
+    else:
+        files, kind = {"tokenizer.model": train_tokenizer(text, 420, ())}, VocabularyFacts()
     settings = {"shape": "decoder", "norm": "pre", "vocab_size": 420, "max_positions": 250, "scale_embedding": False}
     config = small(**settings | changes)
     model = new_model(config)
@@ -47,8 +56,8 @@ def own_bundle(folder: Path, **changes: Any) -> Bundle:
         folder,
         Config(model=config, batches=BatchConfig(max_length=250)),
         lambda path: write_weights(path, weights),
-        {"tokenizer.model": model_file},
-        Facts((), languages=("en",)),
+        files,
+        Facts((), languages=("en",), vocabulary=kind),
     )
     return Bundle.open(folder)
 
@@ -83,6 +92,19 @@ def test_there_and_back(tmp_path: Path, write: Any, case: str) -> None:
         same_tokens(tmp_path / "exported", bundle)
 
 
+def test_a_vocabulary_that_hark_learnt(tmp_path: Path) -> None:
+    """Text begins with its start token, there as here."""
+    bundle = own_bundle(tmp_path / "own", byte_pairs=True, **OWN["gpt"])
+    assert export_bundle(bundle, "huggingface", tmp_path / "exported").proof.equal == 20
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "exported")
+    vocabulary = open_vocabularies(bundle)[1]
+    for text in TEXTS:
+        assert theirs(text).input_ids == [vocabulary.special.start, *vocabulary.encode_one(text)]
+        assert theirs.decode(vocabulary.encode_one(text)) == text
+    again = imported(tmp_path / "exported", tmp_path / "again")
+    assert open_vocabularies(again)[1].text_start == vocabulary.special.start
+
+
 def test_half_precision(tmp_path: Path) -> None:
     bundle = own_bundle(tmp_path / "own", **OWN["llama"])
     done = export_bundle(bundle, "huggingface", tmp_path / "exported", "float16")
@@ -114,6 +136,9 @@ def test_other_programs_take_models_that_translate(tmp_path: Path) -> None:
     for kind in ("ctranslate2", "onnx", "argos"):
         with pytest.raises(UserError, match=f"is a decoder alone, which hark does not export to {kind}"):
             export_bundle(bundle, kind, tmp_path / "exported")
-    encoder = replace(bundle, config=replace(bundle.config, model=ModelConfig(shape="encoder")))
+    encoder = replace(
+        bundle,
+        config=replace(bundle.config, model=ModelConfig(shape="encoder"), batches=BatchConfig(masked=0.15)),
+    )
     with pytest.raises(UserError, match="is an encoder alone, which hark does not export to huggingface"):
         export_bundle(encoder, "huggingface", tmp_path / "exported")

@@ -137,11 +137,12 @@ class DecoderExporter(HuggingFaceExporter):
             about |= {"tokenizer_class": "LlamaTokenizer", "unk_token": pieces[special.unknown], "legacy": False}
             return {TOKENIZER_MODEL: vocabulary.model, "tokenizer_config.json": about}
         ids = {piece.replace(SPACE, ORIGINAL_SPACE): token for token, piece in enumerate(pieces) if piece}
-        merges = vocabulary.model.decode()
+        merges = vocabulary.model.decode().replace(SPACE, ORIGINAL_SPACE)  # hark learns them with its own mark
+        lines = [line for line in merges.split("\n") if line and not line.startswith(HEADER.decode())]
         return {
             "vocab.json": ids,
-            MERGES: vocabulary.model,
-            TOKENIZER: tokenizer_tree(vocabulary, ids, [line for line in merges.split("\n") if line]),
+            MERGES: merges.encode(),
+            TOKENIZER: tokenizer_tree(vocabulary, ids, lines),
             "tokenizer_config.json": about | {"tokenizer_class": "PreTrainedTokenizerFast"},
         }
 
@@ -204,7 +205,7 @@ def tokenizer_tree(vocabulary: PieceVocabulary, ids: Mapping[str, int], merges: 
             "byte_fallback": False,
             "ignore_merges": table.splitting == "llama3",
             "vocab": ids,
-            "merges": [line.split(" ") for line in merges if not line.startswith(HEADER.decode())],
+            "merges": [line.split(" ") for line in merges],
         },
     }
 
