@@ -14,8 +14,9 @@ import pytest
 from hark.bundle import Bundle
 from hark.errors import UserError
 from hark.exchange import catalogue
-from hark.exchange.catalogue import find, read_catalogue, search
+from hark.exchange.catalogue import find, read_catalogue, read_one_stack, search
 from tests.cli.running import make_runner
+from tests.exchange.decoder_models import write_gpt2
 from tests.exchange.encoder_models import write_bert
 from tests.exchange.hub_server import REVISION, HubServer, serve_model
 from tests.exchange.marian_models import write_marian
@@ -26,6 +27,18 @@ def test_names_are_unique_and_complete() -> None:
     assert len({each.name for each in entries}) == len(entries) > 500
     assert all(each.source and each.target and each.licence and each.megabytes for each in entries)
     assert {"opus-mt-en-de", "opus-mt-de-en", "opus-mt-fr-en", "opus-mt-en-ROMANCE"} <= {each.name for each in entries}
+
+
+def test_models_of_one_stack() -> None:
+    entries = read_one_stack()
+    assert all(each.source and not each.target and each.licence and each.megabytes for each in entries)
+    assert {each.name for each in entries}.isdisjoint(each.name for each in read_catalogue())
+    gpt2 = find("gpt2")
+    assert (gpt2.address, gpt2.licence, gpt2.languages) == ("openai-community/gpt2", "MIT", "en")
+    assert find("HuggingFaceTB/SmolLM2-135M").name == "SmolLM2-135M"
+    assert gpt2 in search("en")
+    assert {each.name for each in search("smollm2-135m")} == {"SmolLM2-135M", "SmolLM2-135M-Instruct"}
+    assert "opus-mt" in catalogue.advise("en", "de")
 
 
 def test_known_licences_are_stated() -> None:
@@ -257,3 +270,12 @@ def test_an_encoder_is_downloaded_with_its_vocabulary(hub: HubServer, hark_impor
     run = hark_import()
     assert run.returncode == 0, run.stderr
     assert Bundle.open("bundle").facts.languages == ("en",)
+
+
+def test_a_model_of_one_stack_is_downloaded_as_any_other(hub: HubServer, tmp_path: Path, hark_import: Run) -> None:
+    folder = write_gpt2(tmp_path / "gpt2")
+    hub.files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    run = hark_import()
+    assert run.returncode == 0, run.stderr
+    facts = Bundle.open(tmp_path / "bundle").facts
+    assert (facts.pairs, facts.languages) == ((), ("en",))

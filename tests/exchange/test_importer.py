@@ -97,7 +97,7 @@ def test_recognition(folder: Path, tmp_path: Path) -> None:
     for path, message in (
         (empty, "not a model that hark knows; expected config.json with weights"),
         (tmp_path / "none", "no such file or folder"),
-        (folder / "README.md", r"name its folder, or an .argosmodel or .npz file"),
+        (folder / "README.md", r"name its folder, or an .argosmodel, .npz or .gguf file"),
         (make_bundle(tmp_path / "bundle"), "is already a model of hark"),
     ):
         with pytest.raises(UserError, match=message):
@@ -114,8 +114,7 @@ def test_other_architectures_are_refused(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps({**settings, "model_type": "t5"}))
     with pytest.raises(
         UserError,
-        match="the architecture 't5' is not supported; hark has marian, pegasus, bart, m2m_100, mbart, "
-        "bert and roberta",
+        match="the architecture 't5' is not supported; hark has marian, pegasus, bart, m2m_100, mbart, bert, gpt2",
     ):
         read_foreign(folder, "huggingface", ImportRequest("x"))
 

@@ -12,6 +12,8 @@ EXAMPLES = (
     "hark import downloads/opus-mt-en-fr -o en-fr --check sentences.txt",
     "hark import translate-en_es-1_0.argosmodel -o en-es",
     "hark import marian-model -s en -t et -o en-et",
+    "hark import openai-community/gpt2 -o gpt2",
+    "hark import SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2",
 )
 
 
@@ -21,9 +23,11 @@ def import_(
     ],
     output: options.NewModel,
     kind: Annotated[
-        Literal["huggingface", "marian", "ctranslate2", "argos"] | None,
+        Literal["huggingface", "marian", "ctranslate2", "argos", "gguf", "llama2c"] | None,
         typer.Option(
-            "--kind", metavar="KIND", help="huggingface, marian, ctranslate2 or argos; recognised by default."
+            "--kind",
+            metavar="KIND",
+            help="huggingface, marian, ctranslate2, argos, gguf or llama2c; recognised by default.",
         ),
     ] = None,
     source_languages: Annotated[
@@ -33,7 +37,10 @@ def import_(
         str, typer.Option("-t", "--target", metavar="LANGS", help="Target languages; by default all of the model.")
     ] = "",
     language: Annotated[
-        str, typer.Option("--language", metavar="LANGS", help="Languages of a model of one stack, e.g. en or en,de.")
+        str,
+        typer.Option(
+            "--language", metavar="LANGS", help="Languages of the text of a model that does not translate; else en."
+        ),
     ] = "",
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE", help="Also compare the translations of these sentences.")
@@ -45,9 +52,10 @@ def import_(
 ) -> None:
     """Make a model of hark from another program's model.
 
-    Reads Marian, Pegasus, BART, M2M100, NLLB, mBART-50, BERT and RoBERTa in Hugging Face's form, Marian's own files,
-    CTranslate2 folders and Argos packages, and executes nothing in them. The result is compared with the original in
-    its own library, if that is installed. With HARK_OFFLINE=1, nothing is downloaded.
+    Reads Marian, Pegasus, BART, M2M100, NLLB, mBART-50, GPT-2, Llama, Mistral, BERT and RoBERTa in Hugging Face's form,
+    Marian's own files, CTranslate2 folders, Argos packages, and models of Llama's layout in GGUF files and of llama2.c.
+    It executes nothing in them. The result is compared with the original in its own library, if that is installed. With
+    HARK_OFFLINE=1, nothing is downloaded.
     """
     from hark.card import describe_proof
     from hark.errors import UserError

@@ -13,7 +13,7 @@ from hark.errors import HarkError, UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.foreign import refuse_not_finite
 from hark.exchange.hark_side import fitting_texts
-from hark.exchange.parity import check_sentences, compare, enough_logits, skipped
+from hark.exchange.parity import check_sentences, compare, compare_texts, enough_logits, skipped
 from hark.exchange.recognition import EXPORT
 from hark.facts import FACTS, ParityProof, dump_facts
 
@@ -55,14 +55,15 @@ def export_bundle(
     exporter = open_exporter(bundle, kind, precision)
     exporter.refuse()
     refuse_not_finite(exporter.weights, bundle.folder)
-    first_language = bundle.facts.pairs[0][0] if bundle.facts.pairs else bundle.facts.languages[0]
-    sentences = check_sentences(first_language, check_file) if check else []
+    facts = bundle.facts
+    language = facts.pairs[0][0] if facts.pairs else facts.languages[0]
+    sentences = check_sentences(language, check_file) if check else []
     try:
         with new_folder(folder, is_export, force) as partial:
             exporter.write(partial)
             proof = prove(exporter, partial, sentences)
-            making = replace(bundle.facts.making, storage=exporter.storage)
-            facts = replace(bundle.facts, making=making, parity=(*bundle.facts.parity, proof))
+            making = replace(facts.making, storage=exporter.storage)
+            facts = replace(facts, making=making, parity=(*facts.parity, proof))
             (partial / FACTS).write_text(dump_facts(facts), encoding="utf-8")
             (partial / "README.md").write_text(exporter.readme(describe_proof(proof)), encoding="utf-8")
             manifest.seal(partial, EXPORT, FORMAT)
@@ -89,15 +90,19 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
     ours = exporter.hark_side()
     texts = fitting_texts(ours, sentences, exporter.bundle.config.model)
     theirs, held = exporter.open_side(folder), enough_logits(exporter.bundle.weights.stat().st_size)
-    return compare(ours, theirs, texts, bound=exporter.bound, what=what, held=held)
+    compare_sides = compare if exporter.bundle.facts.pairs else compare_texts
+    return compare_sides(ours, theirs, texts, bound=exporter.bound, what=what, held=held)
 
 
 def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision | None) -> Exporter:
     """The exporter of a kind; without a precision, with the default of the kind."""
     made: type[Exporter]
     shape = bundle.config.model.shape
-    if shape == "decoder" or (shape == "encoder" and kind != "huggingface"):
-        raise UserError(f"{bundle.folder}: has one stack, {shape}, which exports to {kind} do not support")
+    if shape != "encoder-decoder" and kind != "huggingface":
+        raise UserError(
+            f"{bundle.folder}: is {'an' if shape == 'encoder' else 'a'} {shape} alone, which hark does not export to "
+            f"{kind}; export to huggingface instead"
+        )
     match kind:
         case "ctranslate2":
             from hark.exchange.export_ctranslate2 import CTranslate2Exporter
@@ -114,6 +119,10 @@ def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision |
 
             made = MultilingualExporter if bundle.facts.vocabulary.language_tags == "target" else MarianExporter
             made = EncoderExporter if shape == "encoder" else made
+            if shape == "decoder":
+                from hark.exchange.export_decoder import DecoderExporter
+
+                made = DecoderExporter
         case "onnx":
             require("onnx", "onnx", "hark export --to onnx")
             from hark.exchange.export_onnx import OnnxExporter

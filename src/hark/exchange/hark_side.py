@@ -93,6 +93,26 @@ def hark_side(
     return replace(side, logits=lambda *pair: run(*pair)["logits"], layers=layers, release=release)
 
 
+def hark_text_side(bundle: Bundle, weights: Weights | None = None) -> Side:
+    """Hark's side for a model of one stack: the tokens of a text, and the logits that follow each of them."""
+    _, vocabulary = open_vocabularies(bundle)
+    config, stored = bundle.config.model, WeightFile(bundle.weights) if weights is None else weights
+    network = Lazy(lambda: build_network(stored, config))
+    first = [] if vocabulary.text_start is None else [vocabulary.text_start]
+
+    def run(ids: Ids) -> dict[str, Array]:
+        import torch
+
+        with torch.inference_mode(), recorded(layers_of(network.model)) as found:
+            lengths = {"target": torch.tensor([len(ids)])}
+            logits = network.model(torch.tensor([ids]), network.model.padded_layout(lengths))
+        return found | {"logits": logits[0].numpy()}
+
+    return text_side(
+        f"hark {hark.__version__}, float32", lambda text: [*first, *vocabulary.encode_one(text)], run, network.release
+    )
+
+
 def text_side(
     name: str, tokens: Callable[[str], Ids], run: Callable[[Ids], dict[str, Array]], release: Callable[[], None]
 ) -> Side:

@@ -18,6 +18,9 @@ from hark.exchange.language_codes import Languages, shortened
 from hark.exchange.recognition import facts_languages, own_facts
 from hark.facts import OriginFacts
 from hark.settings import SettingError
+from hark.text.byte_pairs import HEADER, ORIGINAL_SPACE
+from hark.text.piece_vocabulary import MERGES
+from hark.text.vocabulary import SPACE
 from hark.weights import Array, Weights
 
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
@@ -86,6 +89,34 @@ def by_id(ids: dict[str, Any], size: int, path: Path) -> tuple[str, ...]:
             raise UserError(f"{path}: the id {token!r} of {piece!r} is not in the vocabulary of {size}")
         pieces[token] = piece
     return tuple(pieces)
+
+
+def read_byte_pairs(folder: Path, size: int) -> tuple[tuple[str, ...], bytes]:
+    """The pieces by id, with hark's mark of a space, and the merges."""
+    if (folder / "vocab.json").is_file() and (folder / MERGES).is_file():
+        return marked_spaces(vocabulary(folder / "vocab.json", size)), with_header(read_bounded(folder / MERGES))
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise UserError(f"{folder}: no tokenizer; vocab.json and {MERGES} are needed, or tokenizer.json")
+    return tokenizer_pieces(read_json(path), size, path)
+
+
+def tokenizer_pieces(tree: dict[str, Any], size: int, path: Path) -> tuple[tuple[str, ...], bytes]:
+    """The pieces by id, also those added to it, and the merges of a tokenizer.json."""
+    model = tree.get("model", {})
+    if model.get("type") != "BPE" or not (isinstance(model.get("vocab"), dict) and model.get("merges")):
+        raise UserError(f"{path}: has no byte-level BPE vocabulary, which is all that hark reads of it")
+    added = {each["content"]: each["id"] for each in tree.get("added_tokens") or ()}
+    lines = [each if isinstance(each, str) else " ".join(each) for each in model["merges"]]
+    return marked_spaces(by_id(model["vocab"] | added, size, path)), with_header("\n".join(lines).encode())
+
+
+def marked_spaces(pieces: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(piece.replace(ORIGINAL_SPACE, SPACE) for piece in pieces)
+
+
+def with_header(merges: bytes) -> bytes:
+    return merges if merges.startswith(HEADER) else HEADER + b": 0.2\n" + merges
 
 
 def decode_config(folder: Path, settings: dict[str, Any]) -> DecodeConfig:

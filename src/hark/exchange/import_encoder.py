@@ -16,8 +16,7 @@ from hark.config import ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import by_id, licence_of, setting, stored_as
-from hark.exchange.import_huggingface import read_byte_pairs
+from hark.exchange.huggingface_settings import by_id, licence_of, read_byte_pairs, setting, stored_as
 from hark.exchange.language_codes import MODEL, sentencepiece_pieces
 from hark.exchange.recognition import own_facts
 from hark.facts import OriginFacts

@@ -20,20 +20,20 @@ from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_settings import (
     OUTPUT,
     POSITIONS,
-    by_id,
     checked_model,
     default_languages,
     model_config,
+    read_byte_pairs,
     setting,
     vocabulary,
 )
+from hark.exchange.import_decoder import read_gpt2, read_llama
 from hark.exchange.import_multilingual import read_multilingual
 from hark.exchange.language_codes import Languages, all_pieces, hark_codes, refuse_others
 from hark.exchange.recognition import own_facts
 from hark.facts import LanguagePair
-from hark.text.byte_pairs import HEADER, ORIGINAL_SPACE
-from hark.text.piece_vocabulary import MERGES, PieceTable
-from hark.text.vocabulary import SPACE, SpecialIds
+from hark.text.piece_vocabulary import PieceTable
+from hark.text.vocabulary import SpecialIds
 from hark.weights import Weights, sinusoids
 
 PEGASUS_MODEL = "spiece.model"
@@ -46,8 +46,10 @@ START, UNKNOWN = "<s>", "<unk>"
 BART_SILENT = ("<pad>", "</s>", "<mask>")
 
 
-def read_huggingface(folder: Path, languages: Languages, source: str) -> ForeignModel:
-    """Read a Hugging Face folder of any supported architecture; `source` is its name in the facts."""
+def read_huggingface(folder: Path, languages: Languages, source: str, of_text: tuple[str, ...] = ()) -> ForeignModel:
+    """Read a Hugging Face folder of any supported architecture; `source` is its name in the facts.
+
+    of_text: the languages of a model of one stack."""
     kind = read_json(folder / "config.json").get("model_type")
     match kind:
         case "marian":
@@ -58,7 +60,11 @@ def read_huggingface(folder: Path, languages: Languages, source: str) -> Foreign
             return read_pegasus(folder, languages, source)
         case "m2m_100" | "mbart":
             return read_multilingual(folder, kind, languages, source)
-    known = "marian, pegasus, bart, m2m_100, mbart, bert and roberta"
+        case "gpt2":
+            return read_gpt2(folder, of_text, source)
+        case "llama" | "mistral":
+            return read_llama(folder, of_text, source)
+    known = "marian, pegasus, bart, m2m_100, mbart, bert, gpt2, llama, mistral and roberta"
     raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has {known}")
 
 
@@ -231,25 +237,6 @@ def read_bart(folder: Path, languages: Languages, source: str) -> ForeignModel:
         pairs=((source_language, target_language),),
         language_tags="target",
     )
-
-
-def read_byte_pairs(folder: Path, size: int) -> tuple[tuple[str, ...], bytes]:
-    """The pieces by id, with hark's mark of a space, and the merges."""
-    if (folder / "vocab.json").is_file() and (folder / MERGES).is_file():
-        pieces, merges = vocabulary(folder / "vocab.json", size), read_bounded(folder / MERGES)
-    else:
-        path = folder / "tokenizer.json"
-        if not path.is_file():
-            raise UserError(f"{folder}: no tokenizer; vocab.json and {MERGES} are needed, or tokenizer.json")
-        model = read_json(path).get("model", {})
-        if model.get("type") != "BPE" or not (isinstance(model.get("vocab"), dict) and model.get("merges")):
-            raise UserError(f"{path}: has no byte-level BPE vocabulary, which is all that hark reads of BART")
-        pieces = by_id(model["vocab"], size, path)
-        lines = [each if isinstance(each, str) else " ".join(each) for each in model["merges"]]
-        merges = "\n".join(lines).encode()
-    if not merges.startswith(HEADER):
-        merges = HEADER + b": 0.2\n" + merges
-    return tuple(piece.replace(ORIGINAL_SPACE, SPACE) for piece in pieces), merges
 
 
 def language_tokens(folder: Path, settings: dict[str, Any], pieces: tuple[str, ...]) -> tuple[str, str]:

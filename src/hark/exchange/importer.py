@@ -11,7 +11,7 @@ from hark.errors import HarkError, UserError
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.hub import Say, download, is_hub_name
 from hark.exchange.language_codes import languages_of
-from hark.exchange.parity import Side, check_sentences, compare, enough_logits, skipped
+from hark.exchange.parity import Side, check_sentences, compare, compare_texts, enough_logits, skipped
 from hark.exchange.recognition import ImportKind, recognise
 from hark.facts import ParityProof
 from hark.text.opening import open_vocabularies
@@ -96,7 +96,15 @@ def _read(path: Path, kind: ImportKind, request: ImportRequest) -> ForeignModel:
 
             if is_encoder(path):
                 return read_encoder(path, request.text_languages, request.source)
-            return read_huggingface(path, request.languages, request.source)
+            return read_huggingface(path, request.languages, request.source, request.text_languages)
+        case "gguf":
+            from hark.exchange.import_gguf import read_gguf
+
+            return read_gguf(path, request.text_languages, request.source)
+        case "llama2c":
+            from hark.exchange.import_llama2c import read_llama2c
+
+            return read_llama2c(path, request.text_languages, request.source)
         case "marian":
             from hark.exchange.import_marian import read_marian_folder
 
@@ -137,15 +145,18 @@ def prove(
             f"{path}: {name} cannot load it, so that nothing can be compared: {problem}; see --no-check"
         ) from None
     say(f"comparing with {theirs.name}")
+    from hark.exchange.hark_side import MAX_COMPARED_TOKENS, fitting_texts, hark_side, hark_text_side
+
+    sentences = check_sentences(foreign.first_language, request.check_file)
     if foreign.config.shape == "encoder":
         from hark.exchange.encoder_parity import compare_encoders
 
-        sentences = check_sentences(foreign.first_language, request.check_file)
         return compare_encoders(bundle, theirs, sentences, what=what, held=held)
-    from hark.exchange.hark_side import MAX_COMPARED_TOKENS, fitting_texts, hark_side
-
+    if not foreign.pairs:
+        ours = hark_text_side(bundle)
+        return compare_texts(ours, theirs, fitting_texts(ours, sentences, foreign.config), what=what, held=held)
     ours = hark_side(bundle, max_target=MAX_COMPARED_TOKENS)
-    texts = fitting_texts(ours, check_sentences(foreign.pairs[0][0], request.check_file), foreign.config)
+    texts = fitting_texts(ours, sentences, foreign.config)
     return compare(ours, theirs, texts, what=what, held=held)
 
 
@@ -157,6 +168,8 @@ def unavailable(kind: ImportKind) -> str:
             return f"{' and '.join(missing)} not installed" if missing else ""
         case "marian":
             return "Marian has no Python library"
+        case "gguf" | "llama2c":
+            return "its program has no Python library that hark knows"
         case "ctranslate2" | "argos":
             return ""
 
@@ -167,8 +180,10 @@ def open_side(foreign: ForeignModel, path: Path, kind: ImportKind) -> Side:
 
         return transformers_encoder(path, foreign.config)
     if kind == "huggingface":
-        from hark.exchange.transformers_side import transformers_side
+        from hark.exchange.transformers_side import transformers_side, transformers_text_side
 
+        if not foreign.pairs:
+            return transformers_text_side(path)
         return transformers_side(path, foreign.table, foreign.language_tags, foreign.pairs[0])
     from hark.exchange.ctranslate2_original import original_side
 

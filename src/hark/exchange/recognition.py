@@ -11,7 +11,8 @@ from hark.exchange.files import read_optional_json
 from hark.exchange.language_codes import Languages
 from hark.facts import FACTS, Facts, load_facts
 
-ImportKind = Literal["huggingface", "marian", "ctranslate2", "argos"]
+ImportKind = Literal["huggingface", "marian", "ctranslate2", "argos", "gguf", "llama2c"]
+LLAMA2C_VOCABULARY = "tokenizer.bin"
 EXPORT = "hark export"
 """The kind in the manifest of a folder that hark exported."""
 
@@ -23,9 +24,11 @@ def recognise(path: Path) -> ImportKind:
     if path.is_file():
         if path.suffix == ".npz":
             return "marian"
+        if path.suffix == ".gguf":
+            return "gguf"
         if path.suffix == ".argosmodel" or zipfile.is_zipfile(path):
             return "argos"
-        raise UserError(f"{path}: not a model that hark knows; name its folder, or an .argosmodel or .npz file")
+        raise UserError(f"{path}: not a model that hark knows; name its folder, or an .argosmodel, .npz or .gguf file")
     if is_bundle(path):
         raise UserError(f"{path}: is already a model of hark; use it as it is")
     names = {each.name for each in path.iterdir()}
@@ -35,6 +38,8 @@ def recognise(path: Path) -> ImportKind:
         return "argos"
     if "model_type" in read_optional_json(path / "config.json"):
         return "huggingface"
+    if LLAMA2C_VOCABULARY in names:
+        return "llama2c"
     if any(name.endswith(".npz") for name in names):
         return "marian"
     if any("intgemm" in name for name in names):

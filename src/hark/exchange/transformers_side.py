@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hark.config import DecodeConfig
+from hark.exchange.hark_side import text_side
 from hark.exchange.parity import Ids, Lazy, Side, recorded
 from hark.facts import LanguagePair, LanguageTags
 from hark.text.piece_vocabulary import PieceTable
@@ -75,6 +76,27 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
         layers=run,
         release=loaded.release,
     )
+
+
+def transformers_text_side(folder: Path, kind: str = "AutoModelForCausalLM") -> Side:
+    """A model of one stack with its own tokenizer."""
+    import torch
+
+    loaded = LazyModel(folder, kind)
+
+    def run(ids: Ids) -> dict[str, Array]:
+        base = loaded.model.base_model
+        layers = base.h if hasattr(base, "h") else base.layers  # GPT-2's name, and that of later models
+        modules = {f"decoder layer {i}": layer for i, layer in enumerate(layers, 1)}
+        with torch.inference_mode(), recorded(modules) as found:
+            output = loaded.model(input_ids=torch.tensor([list(ids)]))
+        return found | {"logits": output.logits[0].numpy()}
+
+    def tokens(text: str) -> Ids:
+        ids: list[int] = loaded.tokenizer(text).input_ids
+        return ids
+
+    return text_side(f"transformers {version('transformers')}, float32", tokens, run, loaded.release)
 
 
 def run_layers(model: Any, source: Ids, target: Ids) -> dict[str, Array]:

@@ -28,7 +28,7 @@ def learn_byte_pairs(texts: Iterable[str], vocab_size: int) -> PieceVocabulary:
     pieces = (*SPECIAL_PIECES, *BYTE_CHARACTERS.values(), *map("".join, merges))
     model = b"\n".join([HEADER, *(" ".join(pair).encode() for pair in merges)]) + b"\n"
     return PieceVocabulary(
-        model, pieces, PieceTable(SPECIAL, pieces, mask=SPECIAL_PIECES.index(MASK)), "learnt vocabulary"
+        model, pieces, PieceTable(SPECIAL, pieces, mask=SPECIAL_PIECES.index(MASK), verbatim=True), "learnt vocabulary"
     )
 
 

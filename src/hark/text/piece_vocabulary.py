@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import sentencepiece
 
 from hark.errors import UserError
-from hark.text.byte_pairs import BytePairs, is_byte_pairs
+from hark.text.byte_pairs import BytePairs, Splitting, is_byte_pairs
 from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
 from hark.text.word_pieces import WordPieceRules, WordPieces, is_word_pieces
 
@@ -46,6 +46,13 @@ class PieceTable:
     """Whether EOS follows the source. OpenNMT's models are trained without it."""
     mask: int | None = None
     """The id that hides a token of the text."""
+    text_start: bool = True
+    """Whether the start token precedes a text that a model of one stack reads. GPT-2's text begins without it."""
+    verbatim: bool = False
+    """Whether decoding keeps white space at both ends, and line ends: what a model of one stack continues is no
+    sentence."""
+    splitting: Splitting = "gpt2"
+    """How a vocabulary of byte pairs splits text into words."""
 
     def dump(self) -> bytes:
         tree = {name: value for name, value in asdict(self).items() if name != "mask" or value is not None}
@@ -59,7 +66,21 @@ class PieceTable:
             special = SpecialIds(**{name: int(value) for name, value in tree["special"].items()})
             target, tags = tuple(map(str, tree["target"])), dict(tree["tags"])
             mask = None if tree.get("mask") is None else int(tree["mask"])
-            table = cls(special, target, source, tags, tuple(tree["silent"]), bool(tree["source_end"]), mask)
+            splitting = tree.get("splitting", "gpt2")
+            if splitting not in get_args(Splitting):
+                raise ValueError(f"the splitting {splitting!r} is not known")
+            table = cls(
+                special,
+                target,
+                source,
+                tags,
+                tuple(tree["silent"]),
+                bool(tree["source_end"]),
+                mask,
+                text_start=bool(tree.get("text_start", True)),
+                verbatim=bool(tree.get("verbatim", False)),
+                splitting=splitting,
+            )
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -94,7 +115,7 @@ class PieceVocabulary(Vocabulary):
         self.languages = tuple(table.tags)
         self._pieces = tuple(pieces)
         self.vocab_size = len(self._pieces)
-        self._processor = _open_model(model, name, self._pieces)
+        self._processor = _open_model(model, name, self._pieces, table.splitting)
         # If several ids have the same piece, the first is used, as in a list that is searched from its beginning.
         self._ids = {piece: token for token, piece in reversed(list(enumerate(self._pieces)))}
         self.special = table.special if self._pieces == table.target else self._own_special()
@@ -143,6 +164,10 @@ class PieceVocabulary(Vocabulary):
     def source_end(self) -> int | None:
         return self.special.end if self.table.source_end else None
 
+    @property
+    def text_start(self) -> int | None:
+        return self.special.start if self.table.text_start else None
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode_one(text) for text in texts]
 
@@ -158,7 +183,7 @@ class PieceVocabulary(Vocabulary):
     def decode_one(self, ids: Sequence[int]) -> str:
         pieces = [self._pieces[token] for token in ids if token not in self._silent]
         text: str = self._processor.decode_pieces(pieces)
-        return text.replace(SPACE, " ").strip()
+        return text if self.table.verbatim else text.replace(SPACE, " ").strip()
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self._pieces[token] for token in ids]
@@ -178,9 +203,9 @@ class PieceVocabulary(Vocabulary):
         return frozenset(text for piece in pieces if len(text := piece.removeprefix(SPACE)) == 1)
 
 
-def _open_model(model: bytes, name: str, pieces: Sequence[str]) -> Any:
+def _open_model(model: bytes, name: str, pieces: Sequence[str], splitting: Splitting) -> Any:
     if is_byte_pairs(model):
-        return BytePairs(model, name)
+        return BytePairs(model, name, splitting, frozenset(pieces) if splitting == "llama3" else ())
     if is_word_pieces(model):
         return WordPieces(WordPieceRules.load(model, name), pieces)
     try:

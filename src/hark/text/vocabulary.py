@@ -214,6 +214,12 @@ class Vocabulary(Protocol):
         """The id that follows a source: EOS, or None for models that were trained without it."""
         return self.special.end
 
+    @property
+    def text_start(self) -> int | None:
+        """The id that precedes a text which a model of one stack reads: start, or None for models that were trained
+        without it."""
+        return self.special.start
+
     def source_ids(
         self, text: str, target: str | None = None, source: str | None = None, address: Address | None = None
     ) -> list[int]:
