@@ -11,7 +11,7 @@ import hark
 from hark.errors import UserError
 
 VERBS = (
-    "translate", "generate", "serve", "models", "memory", "align", "look", "prepare", "train", "evaluate", "runs",
+    "translate", "serve", "models", "generate", "memory", "align", "look", "prepare", "train", "evaluate", "runs",
     "plot", "config", "average", "distil", "shrink", "shortlist", "heads", "parse", "fill", "embed", "import", "export",
     "reproduce", "completion", "version", "help",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.engine.lane_tables import PADDING, PAGE, Arrival, LaneShape, ParamTables, power_of_two
-from hark.engine.rules import TreeRules, TreeState, draw, forbid, force
+from hark.engine.rules import TreeRules, TreeState, draw, draw_each, forbid, force
 from hark.engine.search import Candidates, advance, init
 from hark.engine.transfer import PendingCopy, Recorder, send
 from hark.engine.watch import SearchStep, Watch
@@ -26,6 +26,8 @@ from hark.text.vocabulary import SpecialIds
 BLOCK_ROWS = 32
 """Rows per step if results must be independent of the batch. Below 16, matrix products were seen to sum in another
 order."""
+TEXT_ROWS = 8
+"""The same for a decoder alone: one text, whose reader waits for each token, costs a third of 32 rows."""
 SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
 """Numbers of sentences for which steps are captured."""
 
@@ -48,6 +50,7 @@ class DecodeContext:
     recorder: Recorder | None
     """Captures the steps; None: they are not captured."""
     watch: Watch | None = None
+    one_stack: bool = False
 
     @property
     def device(self) -> torch.device:
@@ -198,7 +201,7 @@ class Lane:
     def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
         """Group slots into blocks of one size, each with bounds on positions and memory lengths: the next powers of two
         of each sentence's own, so that they are independent of the batch."""
-        size = max(1, BLOCK_ROWS // self.shape.width)
+        size = max(1, (TEXT_ROWS if self.context.one_stack else BLOCK_ROWS) // self.shape.width)
         groups: dict[tuple[int, int], list[int]] = {}
         for slot in np.flatnonzero(self.occupied).tolist():
             key = (power_of_two(self.clock - self.since[slot] + 1), power_of_two(self.memory_lengths[slot]))
@@ -260,7 +263,8 @@ class Lane:
         if params.sampling is None:
             found = context.choose(logits_BWV, beams.log_prob_BW)
         else:
-            found = draw(logits_BWV.squeeze(1), beams, params.sampling)
+            rows_only = context.one_stack and context.exact
+            found = (draw_each if rows_only else draw)(logits_BWV.squeeze(1), beams, params.sampling)
         after = advance(beams, params, force(found, beams, params), context.special.end)
         if context.watch is not None:
             context.watch.stepped(SearchStep(beams, params, logits_BWV, found, after))

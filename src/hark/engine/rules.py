@@ -74,6 +74,18 @@ def draw(logits_BV: Tensor, beams: Beams, sampling: Sampling) -> Candidates:
     )
 
 
+def draw_each(logits_BV: Tensor, beams: Beams, sampling: Sampling) -> Candidates:
+    """`draw` one by one for the sentences that are not finished, on a CPU: sorting a large vocabulary takes as long as
+    the model, and most rows of a block may be padding."""
+    shape = len(logits_BV), 2
+    none_BC = torch.zeros(shape, dtype=torch.long)
+    found = Candidates(torch.full(shape, -torch.inf), none_BC, none_BC.clone())
+    for number in (~beams.done_B).nonzero():
+        drawn = draw(logits_BV[number], beams.select(number), sampling.select(number))
+        found.log_prob_BC[number], found.tokens_BC[number] = drawn.log_prob_BC, drawn.tokens_BC
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class TreeState(Table):
     """How far the tree of each hypothesis is."""

@@ -155,7 +155,8 @@ class TorchEngine(Engine):
 
             operations, choose = decode_kernels.OPERATIONS, decode_kernels.choose
         decoder = CachedDecoder(self.model, operations)
-        return DecodeContext(decoder, cache, choose, self.special, self.exact, recorder, self.watch)
+        one_stack = not self.reads_source
+        return DecodeContext(decoder, cache, choose, self.special, self.exact, recorder, self.watch, one_stack)
 
     def close(self) -> None:
         """Free the memory used for decoding, and drop what is running; the weights belong to the model."""

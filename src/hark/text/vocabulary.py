@@ -205,11 +205,6 @@ class Vocabulary(Protocol):
     # Tags, start and end are added in the same way for every kind.
 
     @property
-    def text_start(self) -> int | None:
-        """The first input of a decoder alone, before the text; None: the text's first token, as in GPT-2."""
-        return self.special.start
-
-    @property
     def source_end(self) -> int | None:
         """The id that follows a source: EOS, or None for models that were trained without it."""
         return self.special.end
