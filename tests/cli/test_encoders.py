@@ -87,7 +87,7 @@ def test_similarity(run: Hark) -> None:
         (("embed", "x", "--similarity", "-o", "y"), "leave out -o"),
         (("embed", "x.txt"), "x.txt: no such file"),
         (("translate", "-m", "headless", "x"), "does not translate: it has only one stack"),
-        (("export", "{models}/headless", "--to", "onnx", "-o", "x"), "has one stack, encoder"),
+        (("export", "{models}/headless", "--to", "onnx", "-o", "x"), "is an encoder alone"),
     ],
 )
 def test_mistakes_are_one_line(run: Hark, models: Path, words: tuple[str, ...], message: str) -> None:

@@ -53,8 +53,6 @@ def export(
     if no_check and check_file is not None:
         raise UserError("--check and --no-check cannot be combined")
     original = Bundle.open(named_folder(bundle))
-    if original.config.model.shape != "encoder-decoder" and kind != "huggingface":
-        raise UserError(f"{original.folder}: has only one stack, which an export to {kind} does not support")
     refuse_existing(output, is_export, force)
     done = export_bundle(original, kind, output, precision, check=not no_check, check_file=check_file, force=force)
     typer.echo(f"{output}: {kind}, {done.storage}, {done.size / 1e6:.1f} MB")

@@ -10,9 +10,7 @@ from hark.cli import options
 EXAMPLES = (
     "hark import Helsinki-NLP/opus-mt-en-fr -o en-fr",
     "hark import downloads/opus-mt-en-fr -o en-fr --check sentences.txt",
-    "hark import translate-en_es-1_0.argosmodel -o en-es",
     "hark import marian-model -s en -t et -o en-et",
-    "hark import openai-community/gpt2 -o gpt2",
     "hark import SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2",
 )
 

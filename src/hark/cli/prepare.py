@@ -30,7 +30,6 @@ DEV_SHARE = 0.1
 EXAMPLES = (
     "hark prepare --pair en de --train my.en my.de --dev dev.en dev.de -o mine",
     "hark prepare --train a.tsv - --train b.tsv - --weight 2 --vocab 8000 -o mine",
-    "hark prepare fine-tune --train my.en my.de -o datasets/mine",
     "hark prepare gpt-nano --text shakespeare.txt -o shakespeare",
     "hark prepare data.many=true --train a.en a.fr --train b.de b.fr -o many",
 )
@@ -94,9 +93,10 @@ def prepare(
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Make a dataset from raw text: pairs to translate, or running text.
+    """Make a dataset from raw text.
 
-    Cleans the text, learns a vocabulary, encodes it, and reports what was dropped and why.
+    The text is pairs to translate, or with --text running text of one language. It is cleaned, a vocabulary is learnt,
+    and a report says what was dropped and why.
 
     Sentences of --dev and --test sets are removed from the training text. Running it again with the same files and
     settings does nothing.

@@ -24,7 +24,7 @@ from hark.text.vocabulary import SpecialIds
 
 
 @dataclass(frozen=True, eq=False)
-class RunningText:
+class TextSlots:
     """The documents of a corpus, each followed by EOS, as slots that are numbered from the first to the last."""
 
     name: str
@@ -126,7 +126,7 @@ class TextBatches(Batches[PackedStream[Tokens]]):
         if config.kind != "packed":
             raise UserError("text is cut into windows of one length, without padding; leave out batches.kind")
         self.texts = [
-            RunningText(c.name, c.weight, c.variants[0], config.max_length, masking is not None) for c in corpora
+            TextSlots(c.name, c.weight, c.variants[0], config.max_length, masking is not None) for c in corpora
         ]
         if not any(text.slots for text in self.texts):
             raise UserError("no text to train on")
