@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hark.bundle import Bundle, write_bundle
-from hark.config import BatchConfig, Config, ModelConfig
+from hark.config import BatchConfig, Config
 from hark.errors import UserError
 from hark.exchange.export import export_bundle
 from hark.facts import Facts, VocabularyFacts
@@ -136,9 +136,3 @@ def test_other_programs_take_models_that_translate(tmp_path: Path) -> None:
     for kind in ("ctranslate2", "onnx", "argos"):
         with pytest.raises(UserError, match=f"is a decoder alone, which hark does not export to {kind}"):
             export_bundle(bundle, kind, tmp_path / "exported")
-    encoder = replace(
-        bundle,
-        config=replace(bundle.config, model=ModelConfig(shape="encoder"), batches=BatchConfig(masked=0.15)),
-    )
-    with pytest.raises(UserError, match="is an encoder alone, which hark does not export to huggingface"):
-        export_bundle(encoder, "huggingface", tmp_path / "exported")

@@ -57,5 +57,5 @@ def test_what_the_layouts_do_not_have(tmp_path: Path) -> None:
         write_bundle(folder, config, lambda path: write_weights(path, weights), files, bundle.facts)
         with pytest.raises(UserError, match=message):
             export_bundle(Bundle.open(folder), "huggingface", tmp_path / "x")
-    with pytest.raises(UserError, match="has one stack, encoder, which exports to ctranslate2 do not support"):
+    with pytest.raises(UserError, match="is an encoder alone, which hark does not export to ctranslate2"):
         export_bundle(bundle, "ctranslate2", tmp_path / "x")
