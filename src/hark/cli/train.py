@@ -97,6 +97,10 @@ def train(
         if len(dataset.manifest.directions) > 1:
             warn_of_ignored_languages(file, changes)
     scorers: list[DevScorer] = []
+    if dataset.manifest.is_text:
+        if bleu or samples:
+            raise UserError(f"{dataset.folder}: is text of one language; leave out --bleu and --samples")
+        samples = 0
     samples = default_samples() if samples is None else samples
     if bleu or samples:
         from hark.evaluate.dev_translations import DevTranslations
