@@ -28,7 +28,7 @@ from benchmarks.workload import VOCABULARY, Workload, lengths_of, make_workload,
 from hark import configfile
 from hark.config import Config
 from hark.data.batches import Batch, PackedBatch
-from hark.model import Transformer
+from hark.model import new_model
 from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
@@ -84,7 +84,7 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
     """A training step as in `hark train`."""
     processes = Processes(0, 1, device)
     fused = fallback_reason(config, processes) is None
-    model = Transformer(config.model).to(device).train()
+    model = new_model(config.model).to(device).train()
     objective = Objective(model, config.train.label_smoothing, config.batches.max_length, SPECIAL.pad, fused)
     passes = build_passes(objective, processes, config)
     optimiser = build_optimiser(model, config.train)
