@@ -51,7 +51,8 @@ def batches_of(config: Config) -> list[Any]:
     masking = Masking(4, batches.masked, SPECIAL.pad, np.arange(size) < 5) if batches.masked else None
     with TemporaryDirectory() as folder:
         writer = StoreWriter(Path(folder) / "text", size, ONE_SIDED)
-        writer.append([np.random.default_rng(1).integers(5, size, STEPS * batches.batch_tokens + 8).tolist()])
+        tokens = STEPS * batches.batch_tokens - (2 if masking else 1)  # with EOS, and the start token of an encoder
+        writer.append([np.random.default_rng(1).integers(5, size, tokens).tolist()])
         writer.close()
         text = TextBatches([Corpus("text", 1.0, [TokenStore.open(writer.folder)])], batches, SPECIAL, masking)
         return [text[i] for i in range(STEPS)]
