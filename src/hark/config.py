@@ -314,6 +314,9 @@ class TrainConfig(Section):
     beta1: float = setting(0.9, "decay of Adam's mean of gradients", fraction())
     beta2: float = setting(0.98, "decay of Adam's mean of squared gradients", fraction())
     eps: float = setting(1e-9, "Adam's guard against division by zero", more_than(0))
+    weight_decay: float = setting(
+        0.0, "decay of all matrices towards 0 per step, times the learning rate (AdamW); 0: none", fraction()
+    )
     clip_norm: float | None = setting(None, "maximum norm of the gradient; unset: no clipping", more_than(0))
     label_smoothing: float = setting(0.1, "probability spread over the whole vocabulary (paper, 5.4)", fraction())
     ema: float | None = setting(None, "decay of a moving average of the weights; unset: no average", fraction())

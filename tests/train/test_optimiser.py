@@ -52,6 +52,26 @@ def test_steps_and_state_equal_the_fused_adam_of_torch() -> None:
         assert all(torch.equal(value, adam.state[theirs][kind]) for kind, value in optimiser.state(ours).items())
 
 
+def test_weight_decay_equals_adamw_on_matrices_alone() -> None:
+    mine, other = small_net(), small_net()
+    optimiser = Optimiser(list(mine.parameters()), TrainConfig(weight_decay=0.3))
+    groups = [{"params": [other.weight], "weight_decay": 0.3}, {"params": [other.bias], "weight_decay": 0.0}]
+    adamw = torch.optim.AdamW(groups, lr=0.01, betas=(0.9, 0.98), eps=1e-9)
+    run(mine, lambda: optimiser.step(0.01))
+    run(other, adamw.step)
+    torch.testing.assert_close(mine.weight, other.weight)
+    torch.testing.assert_close(mine.bias, other.bias)
+
+
+def test_a_skipped_step_decays_nothing() -> None:
+    net = small_net()
+    before = net.weight.detach().clone()
+    optimiser = Optimiser(list(net.parameters()), TrainConfig(weight_decay=0.3))
+    (net(torch.ones(1, 4)).sum() * math.nan).backward()
+    optimiser.step(0.01)
+    assert torch.equal(net.weight, before)
+
+
 @pytest.mark.parametrize("kind", ["adam", "muon"])
 def test_training_does_not_import_the_compiler(
     kind: str, trained: Callable[..., RunDir], monkeypatch: pytest.MonkeyPatch

@@ -65,7 +65,8 @@ class Optimiser:
 
     def __init__(self, weights: list[nn.Parameter], config: TrainConfig, matrices: Sequence[nn.Parameter] = ()) -> None:
         self.weights = weights
-        self.clip_norm = config.clip_norm
+        self.clip_norm, self.weight_decay = config.clip_norm, config.weight_decay
+        self.decaying = [weight for weight in weights if weight.ndim > 1] if config.weight_decay else []
         self.muon = Muon(matrices)
         self.adam = Adam([weight for weight in weights if weight not in self.muon.momentum], config)
         self.bad_in_a_row = torch.zeros((), device=weights[0].device)
@@ -78,12 +79,19 @@ class Optimiser:
         bad = (~norm.isfinite()).float()
         if self.clip_norm is not None:
             torch_private.multiply_all(gradients, (self.clip_norm / (norm + 1e-6)).clamp(max=1.0))
+        self.decay(rate, bad)
         self.adam.step(rate, bad)
         self.muon.step(rate, bad)
         self.drop_gradients()
         self.skipped += bad
         self.bad_in_a_row = (self.bad_in_a_row + bad) * bad
         return norm
+
+    @torch.no_grad()
+    def decay(self, rate: float, bad: Tensor) -> None:
+        """Decoupled weight decay (Loshchilov and Hutter, 2019), which leaves norms and biases alone."""
+        if self.decaying:
+            torch_private.multiply_all(self.decaying, 1 - rate * self.weight_decay * (1 - bad))
 
     def drop_gradients(self) -> None:
         for weight in self.weights:
