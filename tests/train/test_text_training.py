@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from hark import configfile
 from hark.bundle import Bundle
 from hark.config import Config, CorpusConfig, DataConfig
 from hark.data import prepare
@@ -48,6 +49,11 @@ def test_a_language_model_learns_and_measures_bits_per_byte(trained: Trained, te
     assert (bundle.facts.pairs, bundle.facts.languages) == ((), ("en",))
     assert "1 decoder layers" in bundle.card
     assert load_one_stack(bundle).name == "decoder"
+
+
+def test_learned_positions_are_those_that_windows_reach(trained: Trained, text: Path) -> None:
+    run = trained("run", f"data.dataset={text}", *DECODER, "model.positions=learned", "train.steps=1")
+    assert configfile.load(run.config).model.max_positions == 40
 
 
 @pytest.mark.parametrize("more", [(), ("model.positions=rotary", "model.norm_kind=rms", "model.activation=swiglu")])

@@ -50,6 +50,9 @@ def resolve(config: Config, dataset: Dataset) -> Config:
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
+    if manifest.is_text and model.positions == "learned":
+        # Later ones would stay as they were initialised, and what is generated there would be noise.
+        model = replace(model, max_positions=config.batches.max_length)
     # The only one, except in a many-to-many dataset.
     first = manifest.directions[0] if manifest.directions else (manifest.source, manifest.target)
     data = replace(
