@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -64,7 +64,12 @@ def generate(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per text, with why it ended.")] = False,
     errors: options.Errors = "strict",
     device: options.Device = "auto",
-    precision: options.Precision = "auto",
+    precision: Annotated[
+        Literal["auto", "float32", "bfloat16"],
+        typer.Option(
+            "--precision", metavar="TYPE", help="auto (float32 on a CPU, bfloat16 on a GPU), float32 or bfloat16."
+        ),
+    ] = "auto",
     threads: options.Threads = None,
 ) -> None:
     """Continue text with a language model.
