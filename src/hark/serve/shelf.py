@@ -169,7 +169,7 @@ class Shelf:
 
     def _busy(self) -> int:
         """The number of models that are translating. Their threads call this."""
-        return sum(running.translating for running in tuple(self._running.values()))
+        return sum(running.working for running in tuple(self._running.values()))
 
     def _make_room(self, model: InstalledModel) -> list[RunningModel]:
         """Remove the least recently used models until another one fits; return them, to be closed."""
