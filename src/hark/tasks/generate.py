@@ -147,7 +147,7 @@ class TokenChance(NamedTuple):
 
 
 @dataclass(eq=False)
-class RunningText:
+class OngoingText:
     """A text that is being generated."""
 
     number: int
@@ -213,7 +213,7 @@ class Generator:
         require("torch", "train", "generating text")
         self.vocabulary = open_vocabularies(self.bundle)[1]
         self.engine = open_engine(self.bundle, self.vocabulary.special, "torch", device, precision, threads)
-        self.running: dict[int, RunningText] = {}
+        self.running: dict[int, OngoingText] = {}
         """By the engine's numbers."""
 
     @classmethod
@@ -251,9 +251,9 @@ class Generator:
 
     def start(
         self, prompt: str, options: GenerateOptions, stream: bool = False, alternatives: int | None = None
-    ) -> RunningText:
+    ) -> OngoingText:
         """Begin to continue a prompt; `step` goes on. `stream`: it reports pieces. `alternatives`: how many to find
-        for each token, for `RunningText.chances`."""
+        for each token, for `OngoingText.chances`."""
         options.check()
         tokens, start = self.vocabulary.encode_literal(prompt), self.vocabulary.text_start
         if start is None and tokens:
@@ -261,16 +261,16 @@ class Generator:
         stream = stream or bool(options.stop)  # stop strings need the tokens as they come
         request = Request((), options.search(), tokens, start=start, stream=stream, alternatives=alternatives)
         writer = TextWriter(self.vocabulary, options.stop, begins=not (tokens or prompt.strip()))
-        text = RunningText(self.engine.submit(request), request, options, writer)
+        text = OngoingText(self.engine.submit(request), request, options, writer)
         self.running[text.number] = text
         return text
 
-    def cancel(self, text: RunningText) -> None:
+    def cancel(self, text: OngoingText) -> None:
         """Drop a text; the next step frees its memory."""
         if self.running.pop(text.number, None) is not None:
             self.engine.cancel(text.number)
 
-    def step(self) -> list[tuple[RunningText, str]]:
+    def step(self) -> list[tuple[OngoingText, str]]:
         """Advance all texts. Return those that have a new piece, or are done, and the pieces."""
         answers, found = self.engine.step(), []
         for number, tokens in self.engine.news():
@@ -291,7 +291,7 @@ class Generator:
         self, asked: Iterable[tuple[str, GenerateOptions]], stream: bool
     ) -> Iterator[tuple[int, str | GeneratedText]]:
         """Yield texts, and with `stream` their pieces before, each with its place among those asked for."""
-        waiting, places = enumerate(asked), dict[RunningText, int]()
+        waiting, places = enumerate(asked), dict[OngoingText, int]()
         try:
             while True:
                 for place, (prompt, options) in islice(waiting, max(0, self.engine.room)):
@@ -312,7 +312,7 @@ class Generator:
                 self.cancel(text)
 
 
-def finish(text: RunningText, answer: Answer) -> str:
+def finish(text: OngoingText, answer: Answer) -> str:
     """Note the engine's answer; return the last piece."""
     if isinstance(answer, HarkError):
         text.error = answer
