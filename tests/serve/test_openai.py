@@ -222,6 +222,18 @@ def test_a_client_that_hangs_up_frees_its_place(start_with: StartWith, monkeypat
     assert "hark_cancelled_requests_total 1" in server.get("/metrics").text
 
 
+def test_an_engine_that_fails_is_replaced(start_with: StartWith, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = start_with()
+    client = client_of(server)
+    whole = complete(client, "x", seed=1).choices
+    [running] = (each for each in server.service.shelf.running if each.name == "gpt")
+    assert isinstance(running, RunningGenerator)
+    monkeypatch.setattr(running.generator.engine, "step", lambda: 1 / 0)
+    with pytest.raises(openai.InternalServerError, match="the engine failed; the request is not at fault"):
+        complete(client, "x")
+    assert complete(client, "x", seed=1).choices == whole
+
+
 def test_a_client_that_does_not_read_stops_no_other(server: TestServer, client: openai.OpenAI) -> None:
     body = json.dumps({"model": "gpt", "prompt": PROMPTS, "n": 20, "max_tokens": 40, "stream": True}).encode()
     with server.connect() as lazy:

@@ -32,7 +32,7 @@ class PromptJob:
 
     @property
     def characters(self) -> int:
-        return sum(map(len, self.prompts))
+        return sum(map(len, self.prompts)) * len(self.samples)
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,11 @@ class Shelf:
         """`memory`: bytes for models; None: half of what is available. `opener` opens a model; the tests use others."""
         self.offered = tuple(without_shadowed(offered))
         """Those that translate."""
-        one_stack = [model for model in reversed(offered) if not model.pairs and not model.problem]
-        self.texts = {model.name: model for model in one_stack}
+        self.texts = dict[str, InstalledModel]()
         """The models of one stack by name; of several with the same name, the first."""
+        for model in offered:
+            if not model.pairs and not model.problem:
+                self.texts.setdefault(model.name, model)
         self.problems = {model.name: model.problem for model in offered if model.problem}
         self.memory = memory if memory is not None else (available_memory() or 1 << 62) // 2
         self._opener: Opener = opener or open_model
