@@ -246,7 +246,7 @@ class Scorer(Stub):
 def test_a_running_model_scores(kind: type[Stub]) -> None:
     model = running(kind(shout))
     assert model.nll([("ein Haus", "a house")], ("de", "en"), urgent=True).result(WAIT) == [None]
-    assert not model.translating
+    assert not model.working
     model.close()
     assert model.open == 0
 

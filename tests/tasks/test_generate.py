@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hark.engine.request import Hypothesis, Request
 from hark.errors import UserError
-from hark.tasks.generate import GeneratedText, Generator, TextWriter
+from hark.tasks.generate import GeneratedText, GenerateOptions, Generator, OngoingText, TextWriter, finish
 from hark.text.byte_pairs import HEADER
 from hark.text.piece_vocabulary import PieceTable, PieceVocabulary
 from hark.text.vocabulary import SpecialIds, Vocabulary
@@ -92,6 +93,21 @@ def test_a_broken_character_is_shown_at_the_end() -> None:
     writer, tokens = TextWriter(vocabulary), vocabulary.encode_one("a€")
     assert [writer.push([token]) for token in tokens[:-1]] == ["a", "", ""]
     assert writer.push((), last=True) == "\ufffd"
+
+
+def test_tokens_have_names_and_places_in_the_text() -> None:
+    vocabulary = byte_pairs()
+    tokens = vocabulary.encode_one(" ab€ x")
+    start, *others = (each for text in ("a", "\N{EURO SIGN}") for each in vocabulary.encode_one(text))
+    likely = ((start, -0.5), (others[0], -1.0), (vocabulary.special.end, -2.0))
+    answer = Hypothesis(tuple(tokens), 0, 0, True, None, (-1.0,) * (len(tokens) + 1), (likely,) * (len(tokens) + 1))
+    text = OngoingText(0, Request((), prefix=()), GenerateOptions(), TextWriter(vocabulary), answer=answer)
+    assert finish(text, (answer,)) == " ab€ x"
+    found = text.chances()
+    names = vocabulary.pieces(others)
+    assert [each.text for each in found] == [" ", "ab", *names, " x"]
+    assert [each.offset for each in found] == [0, 1, 3, 3, 3, 4]
+    assert found[0].alternatives == {"a": -0.5, names[0]: -1.0, "<end>": -2.0}
 
 
 def test_many_prompts_give_what_each_gives_alone(generator: Generator) -> None:

@@ -1,4 +1,4 @@
-"""`hark serve`: a translation server and a page."""
+"""`hark serve`: a server of models and a page."""
 
 import re
 import sys
@@ -62,6 +62,9 @@ def serve(
         int, typer.Option("--max-document", metavar="N", min=1, help="Maximum characters of a document.")
     ] = 2_000_000,
     batch: Annotated[int, typer.Option("--max-batch", metavar="N", min=1, help="Maximum texts of a request.")] = 500,
+    tokens: Annotated[
+        int, typer.Option("--max-tokens", metavar="N", min=1, help="Maximum tokens of a generated text.")
+    ] = 4_096,
     body: Annotated[
         str, typer.Option("--max-body", metavar="SIZE", help="Maximum size of the body of a request.")
     ] = "10M",
@@ -74,10 +77,11 @@ def serve(
     ] = 1_000,
     threads: options.Threads = None,
 ) -> None:
-    """Serve translations to programs and browsers.
+    """Serve translations, and other models, to programs and browsers.
 
-    Offers a page, a native API at /api/v1, and APIs for clients of LibreTranslate and DeepL. Needs no network and sends
-    nothing anywhere. Logs requests on stderr, without their text. Ctrl-C finishes what was accepted, then stops.
+    Offers a page, a native API at /api/v1, and APIs for clients of LibreTranslate, DeepL and OpenAI. Needs no network
+    and sends nothing anywhere. Logs requests on stderr, without their text. Ctrl-C finishes what was accepted, then
+    stops.
     """
     if new_key is not None:
         if api_keys is None:
@@ -108,6 +112,7 @@ def serve(
         characters=characters,
         document_characters=document_characters,
         batch=batch,
+        tokens=tokens,
         body=parse_size(body, "--max-body"),
         requests_per_minute=requests,
         queue=queue,

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hark.serve import bodies, deepl, libretranslate, look, native, openapi, page, runs
+from hark.serve import bodies, deepl, libretranslate, look, native, openai, openapi, page, runs
 from hark.serve.admission import SAFE, KnownHosts, SecurityHeaders, known_hosts, refuse_foreign
 from hark.serve.bodies import Refusal
 from hark.serve.observation import Figures, Log, Observation
@@ -37,7 +37,8 @@ class Api:
     refuse: Refuse = bodies.refuse
     admits: bool = True
     """Whether a request must have a valid key, in the header, and is counted for the rate of its client. False: the API
-    is public, or calls `service.admission.admit(request, key)` itself, because the key is in the body."""
+    is public, or calls `service.admission.admit(request, key)` itself, because the key is in the body or the refusal
+    has another status."""
     computes: bool = False
     """Whether GET requests compute something, so that pages of other origins must not send them either."""
 
@@ -50,6 +51,7 @@ APIS: tuple[Api, ...] = (
     Api(openapi.routes, admits=False),
     Api(libretranslate.routes, libretranslate.refuse, admits=False),
     Api(deepl.routes, deepl.refuse),
+    Api(openai.routes, openai.refuse, admits=False),
     Api(page.routes, admits=False),
 )
 """All APIs. The first matching route wins."""

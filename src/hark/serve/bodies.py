@@ -47,6 +47,11 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return any(value is not None for value in self._values.get(name, ()))
 
+    @property
+    def names(self) -> set[str]:
+        """The names of all fields that are given, and not null."""
+        return {name for name in self._values if name in self}
+
     def text(self, name: str) -> str | None:
         """A string, without NUL and valid in UTF-8."""
         value = self.value(name, "a string")

@@ -63,7 +63,7 @@ def routes(service: Service, settings: ServeSettings) -> list[Route]:
         if not text:
             raise missing("q")
         check_size([text], settings)
-        found = await service.detect(text) or [(service.languages()[0], 0.0)]
+        found = await service.detect(text) or [(code, 0.0) for code in service.languages()[:1]]
         return CompactJson([language(code, share) for code, share in found])
 
     async def languages(request: Request) -> Response:

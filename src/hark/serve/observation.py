@@ -22,7 +22,7 @@ from typing import Any, Literal, TextIO
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hark.errors import HarkWarning
-from hark.serve.running import RunningModel
+from hark.serve.model_thread import ModelThread
 from hark.serve.service import Service
 
 Level = Literal["info", "warning", "error"]
@@ -34,7 +34,7 @@ QUIET = ("/health/live", "/health/ready", "/metrics")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds of the latency histogram, in seconds."""
 FILL = "Sentences in the batches of each step; divided by the steps, the mean fill of batches."
-OF_MODELS: tuple[tuple[str, str, Callable[[RunningModel], int], str], ...] = (
+OF_MODELS: tuple[tuple[str, str, Callable[[ModelThread], int], str], ...] = (
     ("open_texts", "gauge", lambda model: model.open, "Texts that are not finished."),
     ("queued_sentences", "gauge", lambda model: model.queued, "Sentences that wait for the engine."),
     ("decoding_sentences", "gauge", lambda model: model.decoding, "Sentences that the engine is decoding."),
@@ -158,6 +158,9 @@ def of_service(service: Service) -> Iterator[str]:
     yield from figure("hark_characters_total", "counter", "Characters of translated texts.", counts.characters)
     tokens = "Tokens of translations; their rate is tokens per second."
     yield from figure("hark_tokens_total", "counter", tokens, counts.tokens)
+    generated = "Tokens of texts that continue prompts."
+    yield from figure("hark_generated_tokens_total", "counter", generated, counts.generated)
+    yield from figure("hark_embedded_texts_total", "counter", "Texts that became vectors.", counts.embedded)
     joined = "Requests that were joined with an identical one in flight."
     yield from figure("hark_joined_requests_total", "counter", joined, counts.joined)
     yield from figure("hark_cancelled_requests_total", "counter", "Requests whose clients hung up.", counts.cancelled)

@@ -1,20 +1,19 @@
-"""A loaded model, and the threads that translate and score with it."""
+"""A loaded model that translates, and the threads that translate and score with it."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread
-from typing import Any, TypeVar
+from threading import Lock
+from typing import TypeVar
 
 from hark.engine.interface import EngineError
 from hark.engine.request import BULK_EVERY
 from hark.errors import HarkError
 from hark.facts import LanguagePair
 from hark.machine import available_cores
+from hark.serve.model_thread import ModelThread, fail
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
 from hark.translate.second_look import NLL
@@ -25,8 +24,6 @@ OnSentence = Callable[[int, int, Sentence], object]
 """Called with the index of a finished sentence, the number of sentences, and the sentence."""
 MAX_INLINE_CHARS = 4_000
 """A text of so many characters is split into sentences in another thread, while this model goes on translating."""
-MAX_ORDERS_PER_STEP = 64
-"""Orders that are taken from the inbox before the next step of the engine, which must not run dry meanwhile."""
 FULL_BATCH = 64
 """Pairs in a batch at which no further request is added to it, so that an urgent one does not have to wait long."""
 
@@ -95,54 +92,33 @@ class Scoring:
                 yield pairs
 
 
-class RunningModel:
-    """Translates the texts of all clients with one model, in one thread, which sleeps while there is none.
-
-    Any thread may submit. Everything else happens in that thread: no client waits for a lock, and an engine need not be
-    thread-safe. An engine that can score at the same time does so in a second thread, so that neither waits.
-    """
+class RunningModel(ModelThread):
+    """Translates the texts of all clients with one model. An engine that can score at the same time does so in a second
+    thread, so that neither waits."""
 
     def __init__(self, name: str, loaded: Loaded, preparing: Executor, threads: int | None = None) -> None:
         """`preparing` runs what takes long before a text can be translated; `threads`: by default one per core."""
-        self.name, self.loaded = name, loaded
-        self.failed = False
-        """Whether the engine failed. Then the model must be loaded again."""
-        self.sharing: Callable[[], int] = lambda: 1
-        """Returns the number of models that are translating and share the cores."""
-        self.steps = self.step_sentences = 0
-        """Steps of the engine, and the sum over them of the sentences that it was decoding."""
+        super().__init__(name)
+        self.loaded = loaded
         self._preparing = preparing
-        self._inbox: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
-        self._open: set[Future[Any]] = set()
-        self._end: EngineError | None = None
-        """Why nothing may be submitted any more. Set before the thread may end, so that no future is left behind."""
         self._started: set[Future[Translation]] = set()
         """The translator's futures: while there are any, it must be stepped."""
         self._translator = loaded.translator
         self._scoring = Scoring(loaded)
         self._scorer = ThreadPoolExecutor(1, f"hark score {name}") if loaded.engine.scores_meanwhile else None
         self._threads = threads or available_cores()
-        self._thread = Thread(target=self._run, name=f"hark {name}", daemon=True)
-        self._thread.start()
+        self.start()
 
     @property
-    def open(self) -> int:
-        """The number of texts that are being translated, wait for it, or are being prepared."""
-        return len(self._open)
-
-    @property
-    def translating(self) -> bool:
-        """Whether the engine is decoding, or about to."""
+    def working(self) -> bool:
         return bool(self._started)
 
     @property
     def queued(self) -> int:
-        """The number of sentences that wait for the engine."""
         return len(self._translator.engine.intake)
 
     @property
     def decoding(self) -> int:
-        """The number of sentences that the engine is decoding."""
         return max(0, self._translator.pending - self.queued)
 
     def submit(self, text: str, options: Options, on_sentence: OnSentence | None = None) -> "Future[Translation]":
@@ -186,34 +162,6 @@ class RunningModel:
                 fail(future, self._end or EngineError(f"{self.name}: the engine failed"))
         return future
 
-    def close(self) -> None:
-        """Finish what is open, then free the memory. What is submitted meanwhile or later fails."""
-        self._end = self._end or EngineError(f"{self.name}: the model is closed")
-        self._inbox.put(None)
-        self._thread.join()
-
-    def _new_future(self) -> "Future[Any]":
-        future: Future[Any] = Future()
-        self._open.add(future)
-        future.add_done_callback(self._forget)
-        if self._end is not None:
-            fail(future, self._end)
-        return future
-
-    def _forget(self, future: "Future[Any]") -> None:
-        self._open.discard(future)
-        if future.cancelled():
-            self._inbox.put(lambda: None)  # wakes the thread, which may be waiting for the last open future
-
-    def _guard(self, future: "Future[Any]", function: Callable[[], object]) -> None:
-        """Call a function; an error fails the future."""
-        if future.done():
-            return
-        try:
-            function()
-        except Exception as error:
-            fail(future, error)
-
     def _start(
         self, future: "Future[Translation]", text: str, options: Options, on_sentence: OnSentence | None
     ) -> None:
@@ -245,41 +193,13 @@ class RunningModel:
         if inner.cancel():
             self._translator.step()  # frees its places in running batches
 
-    def _run(self) -> None:
-        """Do what arrives in the inbox; step while texts are open; sleep otherwise."""
-        closing, since_step = False, 0
-        try:
-            while self._open or not closing:
-                todo = None
-                if not self._started or since_step < MAX_ORDERS_PER_STEP:
-                    with suppress(Empty):
-                        todo = self._inbox.get(block=not self._started)
-                        since_step += 1
-                        closing = closing or todo is None
-                if todo is not None:
-                    todo()
-                elif self._started:
-                    since_step = 0
-                    self.steps += 1
-                    self.step_sentences += self.decoding
-                    self._translator.engine.use_threads(self._threads // max(1, self.sharing()))
-                    self._translator.step()
-        except Exception as error:  # only the engine raises here: it is in an unknown state
-            self.failed = True
-            self._stop_scoring()  # it completes some of the open futures
-            self._end = EngineError(f"{self.name}: the engine failed: {type(error).__name__}: {error}")
-            for future in list(self._open):
-                fail(future, self._end)
-        finally:
-            self._stop_scoring()
-            self.loaded.close()
+    def step(self) -> None:
+        self._translator.engine.use_threads(self._threads // max(1, self.sharing()))
+        self._translator.step()
 
-    def _stop_scoring(self) -> None:
+    def stop(self) -> None:
         if self._scorer is not None:
             self._scorer.shutdown()
 
-
-def fail(future: "Future[Any]", error: Exception) -> None:
-    """Complete a future with an error, unless it is done."""
-    with suppress(InvalidStateError):
-        future.set_exception(error)
+    def free(self) -> None:
+        self.loaded.close()

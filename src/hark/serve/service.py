@@ -1,11 +1,11 @@
 """Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming, a second look."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from hark.facts import LanguagePair
 from hark.models import matches
@@ -26,6 +26,17 @@ MIN_SHARE = 0.01
 """Minimum probability of a language that a text may be in."""
 
 
+class QueuedWork(Protocol):
+    """What takes a place among the requests in progress."""
+
+    @property
+    def characters(self) -> int: ...
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody waits for it; bulk requests (documents) come after urgent ones."""
+        ...
+
+
 @dataclass(frozen=True)
 class Job:
     """A request to translate. Identical ones in flight are joined."""
@@ -37,7 +48,6 @@ class Job:
     nbest: int = 1
     align: bool = False
     urgent: bool = True
-    """Whether somebody waits for it; bulk requests (documents) come after urgent ones."""
     split: bool = True
     join: bool = True
     protect: bool = True
@@ -88,6 +98,10 @@ class Counts:
     texts: int = 0
     characters: int = 0
     tokens: int = 0
+    generated: int = 0
+    """Tokens of texts that continue prompts."""
+    embedded: int = 0
+    """Texts that became vectors."""
     joined: int = 0
     cancelled: int = 0
 
@@ -110,12 +124,12 @@ class _Load:
     """Characters of bulk jobs."""
     idle: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, job: Job, sign: int = 1) -> None:
+    def add(self, job: QueuedWork, sign: int = 1) -> None:
         self.jobs += sign
         self.characters += sign * job.characters
         self.bulk += 0 if job.urgent else sign * job.characters
 
-    def remove(self, job: Job) -> None:
+    def remove(self, job: QueuedWork) -> None:
         self.add(job, -1)
         if not self.jobs:
             self.idle.set()
@@ -258,6 +272,19 @@ class Service:
         finally:
             running.cancel()  # and no more: in a task that is being cancelled, nothing can be awaited
 
+    @contextmanager
+    def working(self, work: QueuedWork) -> Iterator[None]:
+        """Count work that no job describes among the requests in progress, or refuse it."""
+        self.check_room(work)
+        self._load.add(work)
+        try:
+            yield
+        except (asyncio.CancelledError, GeneratorExit):
+            self.counts.cancelled += 1
+            raise
+        finally:
+            self._load.remove(work)
+
     async def close(self) -> None:
         """Finish what was accepted, and refuse the rest with status 503."""
         self._closing = True
@@ -270,9 +297,7 @@ class Service:
 
     def check(self, job: Job) -> None:
         """Raise a refusal if a job would be refused: unknown languages, too much text, a full queue."""
-        limits, load, size = self.settings, self._load, job.characters
-        if self._closing:
-            raise Refusal(503, "the server is shutting down", RETRY_AFTER)
+        limits, size = self.settings, job.characters
         if len(job.texts) > limits.batch and not job.fragments:
             raise Refusal(413, f"{len(job.texts):,} texts are too many; the limit is {limits.batch:,}")
         most = limits.characters if job.urgent else limits.document_characters
@@ -283,8 +308,15 @@ class Service:
         self._choice.fitting(job.source, job.target)
         if job.formality in ("formal", "informal") and not self.offers_formality(job.source, job.target):
             raise Refusal(400, f"formality {job.formality} is not possible in {job.target}, or with these models")
+        self.check_room(job)
+
+    def check_room(self, work: QueuedWork) -> None:
+        """Raise a refusal if the queue is full, or the server is shutting down."""
+        limits, load, size = self.settings, self._load, work.characters
+        if self._closing:
+            raise Refusal(503, "the server is shutting down", RETRY_AFTER)
         full = load.jobs >= limits.queue or load.characters + size > limits.queue_characters
-        bulk_full = not job.urgent and load.bulk and load.bulk + size > limits.queue_characters // 2
+        bulk_full = not work.urgent and load.bulk and load.bulk + size > limits.queue_characters // 2
         if load.jobs and (full or bulk_full):
             raise Refusal(503, "too many requests are waiting; try again", RETRY_AFTER)
 

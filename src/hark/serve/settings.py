@@ -36,7 +36,9 @@ class ServeSettings:
     document_characters: int = 2_000_000
     """Maximum characters of a document."""
     batch: int = 500
-    """Maximum texts of a request."""
+    """Maximum texts of a request, or of its answer."""
+    tokens: int = 4_096
+    """Maximum tokens of a text that continues a prompt."""
     nbest: int = 10
     """Maximum translations of a text."""
     body: int = 10 << 20

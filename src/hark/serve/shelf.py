@@ -1,4 +1,5 @@
-"""The models that a server offers: loaded on first use, unloaded by least use, chosen by the languages of a text."""
+"""The models that a server offers: loaded on first use, unloaded by least use; translators are chosen by the languages
+of a text."""
 
 import asyncio
 import ctypes
@@ -8,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from hark import models
 from hark.engine.interface import EngineError
@@ -17,8 +18,10 @@ from hark.facts import LanguagePair
 from hark.machine import available_memory
 from hark.models import InstalledModel
 from hark.serve.bodies import Refusal
+from hark.serve.model_thread import ModelThread
 from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
+from hark.serve.texts import open_text_model
 from hark.text.address import Formality
 from hark.text.detector import GLANCE, load_detector
 from hark.translate.choice import Choice, UndetectedError, choose
@@ -33,7 +36,7 @@ RETRY_AFTER = 5
 """Seconds after which a refused client should try again."""
 
 Result = TypeVar("Result")
-Opener = Callable[[InstalledModel, Executor], RunningModel]
+Opener = Callable[[InstalledModel, Executor], ModelThread]
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,18 @@ class Shelf:
     def __init__(self, offered: Sequence[InstalledModel], memory: int | None = None, opener: Opener | None = None):
         """`memory`: bytes for models; None: half of what is available. `opener` opens a model; the tests use others."""
         self.offered = tuple(without_shadowed(offered))
+        """Those that translate."""
+        self.texts = dict[str, InstalledModel]()
+        """The models of one stack by name; of several with the same name, the first."""
+        for model in offered:
+            if not model.pairs and not model.problem:
+                self.texts.setdefault(model.name, model)
         self.problems = {model.name: model.problem for model in offered if model.problem}
         self.memory = memory if memory is not None else (available_memory() or 1 << 62) // 2
         self._opener: Opener = opener or open_model
-        self._running: dict[str, RunningModel] = {}
+        self._running: dict[str, ModelThread] = {}
         """By folder, the least recently used first."""
-        self._loading: dict[str, asyncio.Task[RunningModel]] = {}
+        self._loading: dict[str, asyncio.Task[ModelThread]] = {}
         self._leases: Counter[str] = Counter()
         """How many callers use each model, or wait for it, by folder."""
         self._closing = False
@@ -75,9 +84,9 @@ class Shelf:
     def of(cls, settings: ServeSettings) -> "Shelf":
         """The models of a folder, or the installed ones."""
         folders = None if settings.models is None else [settings.models]
-        found = [model for model in models.list_models(folders) if model.pairs or model.problem]  # those that translate
+        found = models.list_models(folders)
         shelf = cls(found, settings.memory, lambda model, preparer: open_model(model, preparer, settings.threads))
-        if not shelf.offered:
+        if not shelf.offered and not shelf.texts:
             where = settings.models or models.user_folder()
             problem = "; ".join(shelf.problems.values())
             raise UserError(problem or f"{where}: no models; put one there, or see hark models")
@@ -91,7 +100,7 @@ class Shelf:
         return Readiness(len(self._waited), total, "; ".join(problems) or None)
 
     @property
-    def running(self) -> tuple[RunningModel, ...]:
+    def running(self) -> tuple[ModelThread, ...]:
         return tuple(self._running.values())
 
     def pairs(self) -> tuple[LanguagePair, ...]:
@@ -101,7 +110,7 @@ class Shelf:
         """Load the models that fit into memory together, one after another."""
         for model in self._to_load:
             try:
-                async with self.lease(model):
+                async with self.lease_any(model):
                     pass
             except (HarkError, Refusal) as error:
                 self.problems[model.name] = str(error)
@@ -110,6 +119,12 @@ class Shelf:
 
     @asynccontextmanager
     async def lease(self, model: InstalledModel) -> AsyncIterator[RunningModel]:
+        """A running translator, see `lease_any`."""
+        async with self.lease_any(model) as running:
+            yield cast(RunningModel, running)
+
+    @asynccontextmanager
+    async def lease_any(self, model: InstalledModel) -> AsyncIterator[ModelThread]:
         """A running model, loaded if it is not yet. It is not evicted before it is released."""
         key = str(model.folder)
         self._leases[key] += 1
@@ -123,7 +138,7 @@ class Shelf:
         running = self._running.get(str(model.folder))
         return running is not None and not running.failed
 
-    async def take(self, model: InstalledModel) -> RunningModel:
+    async def take(self, model: InstalledModel) -> ModelThread:
         """Return a running model, loaded if it is not yet. Without a lease, it may be evicted at the next await."""
         key = str(model.folder)
         while True:
@@ -151,7 +166,7 @@ class Shelf:
         self._loader.shutdown(wait=False)
         self._preparer.shutdown(wait=False)
 
-    async def _load(self, key: str, model: InstalledModel) -> RunningModel:
+    async def _load(self, key: str, model: InstalledModel) -> ModelThread:
         self._running.pop(key, None)  # one whose engine failed, and which has closed itself
         loop = asyncio.get_running_loop()
         leaving = self._make_room(model)
@@ -168,12 +183,12 @@ class Shelf:
         return running
 
     def _busy(self) -> int:
-        """The number of models that are translating. Their threads call this."""
-        return sum(running.translating for running in tuple(self._running.values()))
+        """The number of models that are working. Their threads call this."""
+        return sum(running.working for running in tuple(self._running.values()))
 
-    def _make_room(self, model: InstalledModel) -> list[RunningModel]:
+    def _make_room(self, model: InstalledModel) -> list[ModelThread]:
         """Remove the least recently used models until another one fits; return them, to be closed."""
-        costs = {str(offered.folder): memory_of(offered) for offered in self.offered}
+        costs = {str(offered.folder): memory_of(offered) for offered in (*self.offered, *self.texts.values())}
         used = sum(costs[key] for key in {*self._running, *self._reserved})
         leaving: list[str] = []
         for key, running in self._running.items():
@@ -189,10 +204,12 @@ class Shelf:
     def _fitting(self) -> list[InstalledModel]:
         """The first models that fit into memory together, and at least one.
 
-        Models of several pairs are loaded at first use, unless there are no others.
+        Models of several pairs are loaded at first use, unless there are no others; those of one stack, if any model
+        translates.
         """
         used, fitting = 0, list[InstalledModel]()
-        for model in [model for model in self.offered if model.bilingual] or self.offered:
+        bilingual = [model for model in self.offered if model.bilingual]
+        for model in bilingual or self.offered or self.texts.values():
             used += memory_of(model)
             if used > self.memory and fitting:
                 break
@@ -209,7 +226,7 @@ def without_shadowed(installed: Sequence[InstalledModel]) -> Iterator[InstalledM
             yield model
 
 
-def close_models(leaving: list[RunningModel]) -> None:
+def close_models(leaving: list[ModelThread]) -> None:
     """Close models, and forget them: what refers to them keeps their memory."""
     while leaving:
         leaving.pop().close()
@@ -227,8 +244,10 @@ def memory_of(model: InstalledModel) -> int:
     return 2 * model.size + OVERHEAD
 
 
-def open_model(model: InstalledModel, preparer: Executor, threads: int | None = None) -> RunningModel:
+def open_model(model: InstalledModel, preparer: Executor, threads: int | None = None) -> ModelThread:
     """Load a model and what its first translation needs, so that none has to wait for it."""
+    if not model.pairs:
+        return open_text_model(model, threads)
     loaded = Loaded(model.folder, threads=threads)
     for pair in loaded.facts.pairs:
         loaded.phrases(*pair)

@@ -40,10 +40,15 @@ class LoadedEncoder:
     def width(self) -> int:
         return self.bundle.config.model.d_model
 
+    @property
+    def longest(self) -> int:
+        """The most tokens that a text may have."""
+        return self.bundle.config.model.max_positions - 2
+
     def enclose(self, ids: Sequence[int], number: int, truncate: bool | None = None) -> list[int]:
         """The input of an encoded text between start and end. A text with too many tokens is an error that names its
         `number`, or is cut at the end with `truncate`; None: that is no option."""
-        longest = self.bundle.config.model.max_positions - 2
+        longest = self.longest
         if len(ids) > longest and not truncate:
             raise UserError(
                 f"text {number} has {len(ids):,} tokens, but {self.bundle.folder} reads at most {longest:,}; split it"

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
 from hark.engine.opening import ComputePrecision, open_engine
-from hark.engine.request import Request
+from hark.engine.request import Answer, Hypothesis, Request
 from hark.errors import HarkError, UserError, require
 from hark.models import named_folder
 from hark.settings import SettingError
@@ -87,7 +87,7 @@ class TextWriter:
         """`begins`: nothing precedes the text, so the space before its first word is not part of it."""
         self.vocabulary, self.stop, self.begins = vocabulary, stop, begins
         self.count = 0
-        """How many tokens it has seen."""
+        """How many tokens it has seen, up to the one that completes a stop string."""
         self.stopped = False
         self.text = ""
         """All pieces so far."""
@@ -102,10 +102,12 @@ class TextWriter:
 
     def push(self, tokens: Sequence[int], last: bool = False) -> str:
         """Return the text that further tokens have completed; with the `last` tokens, all of it."""
+        if self.stopped:
+            return ""
         self.count += len(tokens)
         self._pending += tokens
-        text = self._decode(self._pending)
-        if self.stopped or (text.endswith(REPLACED) and not last):
+        text = self.decode(self._pending)
+        if text.endswith(REPLACED) and not last:
             return ""
         self._pending = []
         if self.begins and text:
@@ -114,7 +116,8 @@ class TextWriter:
         self.text += piece
         return piece
 
-    def _decode(self, tokens: Sequence[int]) -> str:
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens that others may precede and follow."""
         whole = self.vocabulary.decode_one([*self._frame, *tokens, *self._frame])
         return whole[len(self._left) : len(whole) - len(self._right)]
 
@@ -132,17 +135,64 @@ class TextWriter:
         return text[: len(text) - held]
 
 
-class RunningText(NamedTuple):
+class TokenChance(NamedTuple):
+    """A token of a text, and how likely the model thought it."""
+
+    text: str
+    offset: int
+    """Where it begins in the text. Tokens that are parts of one character have the same."""
+    log_prob: float
+    alternatives: dict[str, float]
+    """The likeliest tokens in its place, and their log-probabilities."""
+
+
+@dataclass(eq=False)
+class OngoingText:
     """A text that is being generated."""
 
-    place: int
+    number: int
+    """The engine's."""
     request: Request
     options: GenerateOptions
     writer: TextWriter
+    ending: Ending | None = None
+    """None: it has not ended."""
+    error: HarkError | None = None
+    """Why it failed."""
+    answer: Hypothesis | None = None
+    """None: it is incomplete, or a stop string ended it early."""
 
-    def result(self, complete: bool) -> GeneratedText:
-        ending: Ending = "stop" if self.writer.stopped else "eos" if complete else "length"
-        return GeneratedText(self.writer.text, ending, self.options.seed or 0)
+    @property
+    def done(self) -> bool:
+        return self.ending is not None or self.error is not None
+
+    @property
+    def prompt_tokens(self) -> int:
+        return len(self.request.prefix) + (self.request.start != self.writer.vocabulary.text_start)
+
+    def result(self) -> GeneratedText:
+        assert self.ending is not None
+        return GeneratedText(self.writer.text, self.ending, self.options.seed or 0)
+
+    def chances(self) -> list[TokenChance]:
+        """The tokens of a text that has ended and was started with `alternatives`; without the end token."""
+        assert self.answer is not None
+        vocabulary = self.writer.vocabulary
+        writer = TextWriter(vocabulary, begins=not self.prompt_tokens)
+        found = []
+        tokens = self.answer.tokens[len(self.request.prefix) :]
+        for token, log_prob, others in zip(tokens, self.answer.log_probs, self.answer.alternatives, strict=False):
+            if self.ending == "stop" and len(writer.text) >= len(self.writer.text):
+                break
+            alternatives = {self._name(other): chance for other, chance in others}
+            found.append(TokenChance(self._name(token), len(writer.text), log_prob, alternatives))
+            writer.push([token])
+        return found
+
+    def _name(self, token: int) -> str:
+        """The text of a token; that of a special one, or a part of a character, is its name in the vocabulary."""
+        text = self.writer.decode([token])
+        return text if text and REPLACED not in text else self.writer.vocabulary.pieces([token])[0]
 
 
 class Generator:
@@ -163,6 +213,8 @@ class Generator:
         require("torch", "train", "generating text")
         self.vocabulary = open_vocabularies(self.bundle)[1]
         self.engine = open_engine(self.bundle, self.vocabulary.special, "torch", device, precision, threads)
+        self.running: dict[int, OngoingText] = {}
+        """By the engine's numbers."""
 
     @classmethod
     def load(cls, name: str | Path, **machine: Any) -> "Generator":
@@ -197,48 +249,75 @@ class Generator:
         """Free the memory."""
         self.engine.close()
 
-    def request(self, prompt: str, options: GenerateOptions, stream: bool) -> Request:
-        """The engine's request for a prompt. Stop strings need the tokens as they come."""
+    def start(
+        self, prompt: str, options: GenerateOptions, stream: bool = False, alternatives: int | None = None
+    ) -> OngoingText:
+        """Begin to continue a prompt; `step` goes on. `stream`: it reports pieces. `alternatives`: how many to find
+        for each token, for `OngoingText.chances`."""
         options.check()
         tokens, start = self.vocabulary.encode_literal(prompt), self.vocabulary.text_start
         if start is None and tokens:
             start, tokens = tokens[0], tokens[1:]
-        return Request((), options.search(), tokens, start=start, stream=stream or bool(options.stop))
+        stream = stream or bool(options.stop)  # stop strings need the tokens as they come
+        request = Request((), options.search(), tokens, start=start, stream=stream, alternatives=alternatives)
+        writer = TextWriter(self.vocabulary, options.stop, begins=not (tokens or prompt.strip()))
+        text = OngoingText(self.engine.submit(request), request, options, writer)
+        self.running[text.number] = text
+        return text
+
+    def cancel(self, text: OngoingText) -> None:
+        """Drop a text; the next step frees its memory."""
+        if self.running.pop(text.number, None) is not None:
+            self.engine.cancel(text.number)
+
+    def step(self) -> list[tuple[OngoingText, str]]:
+        """Advance all texts. Return those that have a new piece, or are done, and the pieces."""
+        answers, found = self.engine.step(), []
+        for number, tokens in self.engine.news():
+            text = self.running[number]
+            piece = text.writer.push(tokens)
+            if text.writer.stopped and text.request.alternatives is None:  # these come with the engine's answer only
+                text.ending = "stop"
+                self.cancel(text)
+            if piece or text.done:
+                found.append((text, piece))
+        for number, answer in answers:
+            if number in self.running:  # no stop string has ended it
+                text = self.running.pop(number)
+                found.append((text, finish(text, answer)))
+        return found
 
     def _run(
         self, asked: Iterable[tuple[str, GenerateOptions]], stream: bool
     ) -> Iterator[tuple[int, str | GeneratedText]]:
         """Yield texts, and with `stream` their pieces before, each with its place among those asked for."""
-        waiting, running = enumerate(asked), dict[int, RunningText]()
+        waiting, places = enumerate(asked), dict[OngoingText, int]()
         try:
             while True:
                 for place, (prompt, options) in islice(waiting, max(0, self.engine.room)):
-                    request = self.request(prompt, options, stream)
-                    writer = TextWriter(self.vocabulary, options.stop, begins=not (request.prefix or prompt.strip()))
-                    running[self.engine.submit(request)] = RunningText(place, request, options, writer)
-                if not running:
+                    places[self.start(prompt, options, stream)] = place
+                if not places:
                     return
-                answers = self.engine.step()
-                for number, tokens in self.engine.news():
-                    text = running[number]
-                    piece = text.writer.push(tokens)
+                for text, piece in self.step():
+                    place = places[text]
+                    if (error := text.error) is not None:
+                        raise type(error)(f"prompt {place + 1}: {error}") if place else error
                     if stream and piece:
-                        yield text.place, piece
-                    if text.writer.stopped:
-                        self.engine.cancel(number)
-                        del running[number]
-                        yield text.place, text.result(complete=False)
-                for number, answer in answers:
-                    if number not in running:  # a stop string ended it
-                        continue
-                    text = running.pop(number)
-                    if isinstance(answer, HarkError):
-                        raise type(answer)(f"prompt {text.place + 1}: {answer}") if text.place else answer
-                    best = answer[0]
-                    piece = text.writer.push(best.tokens[len(text.request.prefix) + text.writer.count :], last=True)
-                    if stream and piece:
-                        yield text.place, piece
-                    yield text.place, text.result(best.complete)
+                        yield place, piece
+                    if text.done:
+                        del places[text]
+                        yield place, text.result()
         finally:
-            for number in running:
-                self.engine.cancel(number)
+            for text in places:
+                self.cancel(text)
+
+
+def finish(text: OngoingText, answer: Answer) -> str:
+    """Note the engine's answer; return the last piece."""
+    if isinstance(answer, HarkError):
+        text.error = answer
+        return ""
+    best = text.answer = answer[0]
+    piece = text.writer.push(best.tokens[len(text.request.prefix) + text.writer.count :], last=True)
+    text.ending = "stop" if text.writer.stopped else "eos" if best.complete else "length"
+    return piece
