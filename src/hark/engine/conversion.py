@@ -21,6 +21,7 @@ from hark.weights import NORM_EPSILON, SCALE, Array, Weights, sinusoids
 
 MODEL = "model.bin"
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
+ENCODER_POSITIONS, DECODER_POSITIONS = (f"{stack}/position_encodings/encodings" for stack in ("encoder", "decoder"))
 TokenNames = tuple[Sequence[str], Sequence[str]]
 """The names of the source's and the target's tokens."""
 
@@ -147,6 +148,9 @@ def _add_stack(variables: Variables, weights: Weights, config: ModelConfig, stac
     match config.positions:
         case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
             # CTranslate2's own table is that of sinusoidal_t2t, with positions from 1.
+            if stack == "decoder":
+                variables.aliases[DECODER_POSITIONS] = ENCODER_POSITIONS
+                return
             table = sinusoids(config)
         case "learned":
             table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
@@ -154,7 +158,7 @@ def _add_stack(variables: Variables, weights: Weights, config: ModelConfig, stac
             table = np.zeros((config.max_positions, config.d_model), np.float32)
         case "rotary":
             return
-    variables.array(f"{stack}/position_encodings/encodings", table)
+    variables.array(ENCODER_POSITIONS if stack == "encoder" else DECODER_POSITIONS, table)
 
 
 def _add_norm(variables: Variables, weights: Weights, ours: str, theirs: str) -> None:

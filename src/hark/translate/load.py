@@ -86,7 +86,7 @@ class Loaded:
     ) -> None:
         """`pair`: translate between these languages only, as if the model knew no others."""
         check_workers(threads, "--threads")
-        self.bundle = Bundle.open(path)
+        self.bundle = Bundle.open(path, wait=False)
         if self.config.model.shape != "encoder-decoder":
             remedy = "; use hark generate" if self.config.model.shape == "decoder" else ""
             raise UserError(f"{self.bundle.folder}: does not translate: it has only one stack{remedy}")
