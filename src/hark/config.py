@@ -24,6 +24,7 @@ Updates = Literal["adam", "muon"]
 Best = Literal["dev", "last"]
 TreeTag = Literal["XX"]
 Documents = Literal["file", "paragraph", "line"]
+Corrupted = Literal["spans", "infilling"]
 
 
 def is_language_code(text: str) -> bool:
@@ -137,6 +138,11 @@ class DataConfig(Section):
     )
     tokenizer: str = setting("", "a tokenizer.model or, of an imported model, pieces.json; empty: learn one")
     vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(261, 16_777_216))
+    sentinels: int = setting(
+        0,
+        "with documents: ids of the vocabulary to learn that stand for hidden spans (batches.corrupted; T5: 100)",
+        between(0, 10_000),
+    )
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
     bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())
     bpe_variants: int = setting(
@@ -153,6 +159,10 @@ class DataConfig(Section):
         return self.language_tags or ("source" if self.many else "none")
 
     def check(self) -> None:
+        if self.sentinels > self.vocab_size - 261:
+            raise SettingError(
+                "sentinels", f"{self.sentinels} leave no room for bytes in vocab_size {self.vocab_size}; raise that"
+            )
         if self.many and self.language_tags == "none":
             raise SettingError("language_tags", "none is not possible with many; the model must be told the language")
         if self.many and not self.shared_vocab:
@@ -171,6 +181,10 @@ class DataConfig(Section):
                     )
 
 
+SHORTEST_CORRUPTED = 8
+"""Tokens of the shortest windows of which some can be hidden behind marks, and the rest says something."""
+
+
 @dataclass(frozen=True)
 class BatchConfig(Section):
     """Batching of a prepared dataset for training."""
@@ -184,11 +198,22 @@ class BatchConfig(Section):
     )
     masked: float = setting(
         0.0,
-        "running text, for an encoder: share of the tokens that are hidden and predicted from both sides (BERT: 0.15); "
-        "0: each token is predicted from those before it",
+        "running text: share of the tokens that are hidden and predicted by an encoder from both sides (BERT: 0.15), "
+        "or that are corrupted (T5: 0.15, BART: 0.3); 0: each token is predicted from those before it",
         fraction(),
     )
-    whole_words: bool = setting(False, "with masked: hide all tokens of a word, or none")
+    whole_words: bool = setting(False, "with masked, for an encoder: hide all tokens of a word, or none")
+    corrupted: Corrupted | None = setting(
+        None,
+        "running text, for an encoder and a decoder, which restores what is masked: sentinels stand for spans, and the "
+        "decoder writes these (spans, as T5), or masks do, and it writes the whole text (infilling, as BART)",
+    )
+    span: float = setting(3.0, "with corrupted: mean length of a span in tokens", at_least(1))
+    permuted: float = setting(
+        0.0,
+        "with infilling: share of the sentences that change places in what the encoder reads (BART: 1)",
+        between(0, 1),
+    )
     temperature: float = setting(
         1.0,
         "many-to-many: sample directions in proportion to their pairs to the power of 1 / temperature; above 1 favours "
@@ -203,6 +228,18 @@ class BatchConfig(Section):
                 "max_length",
                 f"{self.max_length} is more than batch_tokens {self.batch_tokens}; a sentence must fit in a batch",
             )
+        if self.corrupted is None:
+            if self.permuted:
+                raise SettingError("permuted", "needs batches.corrupted = infilling")
+            return
+        if not self.masked:
+            raise SettingError("masked", "is 0, but corrupted text needs a share; T5 has 0.15, BART 0.3")
+        if self.whole_words:
+            raise SettingError("whole_words", "is for an encoder alone; spans are of tokens")
+        if self.permuted and self.corrupted != "infilling":
+            raise SettingError("permuted", f"needs corrupted = infilling, not {self.corrupted}")
+        if self.max_length < SHORTEST_CORRUPTED:
+            raise SettingError("max_length", f"{self.max_length} is too short to corrupt; {SHORTEST_CORRUPTED} or more")
 
 
 @dataclass(frozen=True)

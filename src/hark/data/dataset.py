@@ -12,6 +12,8 @@ import numpy as np
 from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
 from hark.data.batches import Batches, make_batches
+from hark.data.corruption import Corruption
+from hark.data.denoising import DenoisingBatches
 from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
 from hark.data.masking import Masking
 from hark.data.pool import Corpus
@@ -147,6 +149,8 @@ class Dataset:
         """Return the endless batch stream of some of its text."""
         if self.manifest.is_text:
             vocabulary, pad = self.tokenizer("target"), self.special.pad
+            if config.corrupted:
+                return DenoisingBatches(corpora, config, self.special, Corruption.of(vocabulary, config))
             masking = Masking.of(vocabulary, config.masked, config.whole_words, pad) if config.masked else None
             return TextBatches(corpora, config, self.special, masking)
         return make_batches(corpora, config, self.special, self.source_ids)
@@ -154,7 +158,8 @@ class Dataset:
     def batches_of(self, shard: Shard, config: BatchConfig) -> Batches[Any]:
         """Return the batch stream of a dev or test set, or of one corpus."""
         batches = self.batches([Corpus(shard.name, 1.0, [self.store(shard)])], config)
-        batches.n_bytes = shard.bytes
+        # Bits per byte are those of whole texts that are predicted from themselves alone.
+        batches.n_bytes = 0 if config.masked else shard.bytes
         return batches
 
     def prefix(self, shard: Shard) -> tuple[int, ...]:

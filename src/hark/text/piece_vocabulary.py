@@ -53,9 +53,12 @@ class PieceTable:
     sentence."""
     splitting: Splitting = "gpt2"
     """How a vocabulary of byte pairs splits text into words."""
+    sentinels: tuple[int, ...] = ()
+    """The ids that stand for hidden spans of a text, in order."""
 
     def dump(self) -> bytes:
-        tree = {name: value for name, value in asdict(self).items() if name != "mask" or value is not None}
+        unused = {"mask": None, "sentinels": ()}
+        tree = {name: value for name, value in asdict(self).items() if name not in unused or value != unused[name]}
         return (json.dumps(tree, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
     @classmethod
@@ -80,6 +83,7 @@ class PieceTable:
                 text_start=bool(tree.get("text_start", True)),
                 verbatim=bool(tree.get("verbatim", False)),
                 splitting=splitting,
+                sentinels=tuple(map(int, tree.get("sentinels", ()))),
             )
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
@@ -90,6 +94,7 @@ class PieceTable:
 
     def check(self, where: object) -> None:
         own = {} if self.mask is None else {"mask": self.mask}
+        own |= {f"sentinel {number}": token for number, token in enumerate(self.sentinels)}
         for name, token in (asdict(self.special) | own).items():
             if not 0 <= token < len(self.target):
                 raise UserError(f"{where}: the id {token} of {name} is not in the vocabulary of {len(self.target)}")
@@ -142,6 +147,10 @@ class PieceVocabulary(Vocabulary):
     def mask(self) -> int | None:
         return self.table.mask
 
+    @property
+    def sentinels(self) -> tuple[int, ...]:
+        return self.table.sentinels
+
     @cached_property
     def sha256(self) -> str:  # type: ignore[override]
         return hashlib.sha256(self.model + b"\0".join(piece.encode() for piece in self._pieces)).hexdigest()
@@ -152,7 +161,8 @@ class PieceVocabulary(Vocabulary):
         named = {*self.table.silent, *self.table.tags.values()}
         tokens = {token for token, piece in enumerate(self._pieces) if piece in named or not piece}
         mask = () if self.mask is None else (self.mask,)
-        return frozenset({special.pad, special.unknown, special.start, special.end, *mask, *tokens})
+        own = (special.pad, special.unknown, special.start, special.end)
+        return frozenset({*own, *mask, *self.sentinels, *tokens})
 
     def tag(self, language: str) -> int:
         piece = self.table.tags.get(language)

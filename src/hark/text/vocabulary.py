@@ -190,6 +190,11 @@ class Vocabulary(Protocol):
         """The id that hides a token of the text from an encoder that fills gaps; None: there is none."""
         return None
 
+    @property
+    def sentinels(self) -> tuple[int, ...]:
+        """The ids that stand for hidden spans of a text, in order (T5's <extra_id_0>, ...); empty: there are none."""
+        return ()
+
     def begins_word(self, token: int) -> bool:
         """Whether an id begins a word or, being special, stands by itself. The first of a text always does."""
         return self.is_special(token) or self.pieces([token])[0].startswith(SPACE)
