@@ -184,7 +184,7 @@ class Corruption:
 def choose(counts: Sizes, sizes: Sizes, generator: np.random.Generator) -> Flags:
     """Choose `counts` of every group of `sizes`, whose members stand behind one another."""
     of_group = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.lexsort((generator.random(len(of_group)), of_group))
+    order = np.argsort(of_group + generator.random(len(of_group)))  # random within a group
     rank = np.arange(len(of_group)) - (np.cumsum(sizes) - sizes)[of_group]
     chosen = np.zeros(len(of_group), bool)
     chosen[order[rank < counts[of_group]]] = True

@@ -82,7 +82,7 @@ def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
         raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
     if is_text and shape == "encoder-decoder" and not batches.corrupted:
         raise UserError(
-            f"{dataset.folder}: is text of one language; set model.shape=decoder, or batches.corrupted, or prepare pairs"
+            f"{dataset.folder}: is text of one language; set model.shape=decoder or batches.corrupted, or prepare pairs"
         )
     if not is_text and shape != "encoder-decoder":
         raise UserError(f"{dataset.folder}: has pairs, but model.shape={shape} needs text; prepare it with --text")
