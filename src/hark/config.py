@@ -13,7 +13,9 @@ Shape = Literal["encoder-decoder", "decoder", "encoder"]
 Norm = Literal["post", "pre"]
 NormKind = Literal["layer", "rms"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu"]
-Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "alibi", "none"]
+Positions = Literal[
+    "sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "alibi", "relative", "none"
+]
 Tie = Literal["all", "target", "none"]
 Batching = Literal["packed", "padded"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -272,6 +274,16 @@ class ModelConfig(Section):
         "also with the wavelengths of tensor2tensor (sinusoidal_t2t)",
     )
     rotary_base: float = setting(10_000.0, "the longest wavelength of rotary positions, over 2 pi", more_than(1))
+    relative_buckets: int = setting(
+        32,
+        "relative positions, as in T5: kinds of distance, each with a learned bias for each head",
+        between(4, 65_536),
+    )
+    relative_distance: int = setting(
+        128,
+        "relative positions: all distances from this on share a bias; must exceed half of relative_buckets",
+        at_least(3),
+    )
     max_positions: int = setting(2048, "size of the table of position encodings", between(1, 16_777_216))
     position_offset: int = setting(
         0, "the position of the first token, for sinusoidal positions; M2M100 begins with 2", between(0, 65_536)
@@ -308,6 +320,11 @@ class ModelConfig(Section):
     def v_width(self) -> int:
         return self.d_v if self.d_v is not None else self.d_model // self.n_heads
 
+    @property
+    def biases_scores(self) -> bool:
+        """Whether positions are added to the scores of attention, not to the embeddings."""
+        return self.positions in ("alibi", "relative")
+
     def check(self) -> None:
         if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
             raise SettingError(
@@ -318,8 +335,11 @@ class ModelConfig(Section):
             raise SettingError("n_kv_heads", f"{self.kv_heads} does not divide n_heads {self.n_heads}")
         if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise SettingError("d_model", f"{self.d_model} is odd; sinusoidal positions need an even width")
-        if self.positions == "alibi" and self.shape == "encoder-decoder":
-            raise SettingError("positions", "alibi needs model.shape = decoder or encoder")
+        if self.relative_distance <= self.relative_buckets // 2:
+            raise SettingError(
+                "relative_distance",
+                f"{self.relative_distance} is not more than half of relative_buckets {self.relative_buckets}; raise it",
+            )
         if self.prediction_layer and self.shape == "encoder-decoder":
             raise SettingError("prediction_layer", "needs model.shape = encoder or decoder")
         if self.positions == "rotary" and self.k_width % 2:

@@ -16,13 +16,26 @@ import numpy as np
 from hark.config import ModelConfig
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.ctranslate2_variables import StoredType, Variables
+from hark.errors import UserError
 from hark.text.vocabulary import SpecialIds
-from hark.weights import NORM_EPSILON, SCALE, Array, Weights, sinusoids
+from hark.weights import SCALE, Array, Weights, sinusoids
 
 MODEL = "model.bin"
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
 TokenNames = tuple[Sequence[str], Sequence[str]]
 """The names of the source's and the target's tokens."""
+
+
+def obstacle(config: ModelConfig) -> str | None:
+    """Why an encoder-decoder cannot be converted, or None."""
+    reasons = {
+        f"has {config.positions} positions": config.biases_scores,
+        "has RMSNorm": config.norm_kind == "rms",
+        f"has the activation {config.activation}": config.activation not in ACTIVATIONS,
+        "has a feed-forward network without biases": not config.feed_forward_bias,
+        "has heads that share keys and values": config.kv_heads != config.n_heads,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def convert(
@@ -62,6 +75,8 @@ def write_converted(
 def _variables(
     weights: Weights, config: ModelConfig, stored_type: StoredType, alignment: AlignmentHeads | None
 ) -> Variables:
+    if reason := obstacle(config):
+        raise UserError(f"this model {reason}, which hark does not convert to CTranslate2; use --engine torch")
     variables = Variables(stored_type)
     _add_encoder(variables, weights, config)
     _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
@@ -80,7 +95,7 @@ def _other_files(
         "decoder_start_token": targets[special.start],
         "add_source_bos": False,
         "add_source_eos": names is not None and adds_end,
-        "layer_norm_epsilon": NORM_EPSILON,
+        "layer_norm_epsilon": config.norm_eps,
         "multi_query_attention": False,
     }
     files = {"config.json": json.dumps(settings).encode()}
@@ -152,7 +167,7 @@ def _add_stack(variables: Variables, weights: Weights, config: ModelConfig, stac
             table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
         case "none":
             table = np.zeros((config.max_positions, config.d_model), np.float32)
-        case "rotary":
+        case "rotary" | "alibi" | "relative":
             return
     variables.array(f"{stack}/position_encodings/encodings", table)
 
@@ -183,7 +198,7 @@ def _add_self_attention(variables: Variables, weights: Weights, config: ModelCon
     if config.positions == "rotary":
         variables.number(f"{theirs}/rotary_dim", config.k_width, "int32")
         variables.number(f"{theirs}/rotary_interleave", 1)
-        variables.number(f"{theirs}/rotary_base", 10000, "float32")
+        variables.number(f"{theirs}/rotary_base", config.rotary_base, "float32")
 
 
 def _add_cross_attention(

@@ -156,10 +156,9 @@ def run_layers(model: "Model", source: Ids, target: Ids) -> dict[str, Array]:
     """The outputs of all layers, and the logits, of one sentence pair; `target` begins with the start token."""
     import torch
 
-    from hark.model.layout import padded_layout
-
     tokens = torch.tensor([source]), torch.tensor([target])
-    layout = padded_layout(*(torch.tensor([ids.shape[1]]) for ids in tokens))
+    lengths = {name: torch.tensor([ids.shape[1]]) for name, ids in zip(("source", "target"), tokens, strict=True)}
+    layout = model.padded_layout(lengths)
     with torch.inference_mode(), recorded(layers_of(model)) as found:
         logits = model(*tokens, layout)
     return found | {"logits": logits[0].numpy()}

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import hark
 from hark.config import ModelConfig
-from hark.weights import NORM_EPSILON, SCALE, Weights, sinusoids
+from hark.weights import SCALE, Weights, sinusoids
 
 OPSET = 17
 """The first version with LayerNormalization; onnxruntime has it since 1.12 (2022)."""
@@ -92,7 +92,7 @@ class Graph:
 
     def norm(self, x: str, name: str) -> str:
         parts = (self.constant(self.weights[f"{name}.{part}"], name=f"{name}.{part}") for part in ("weight", "bias"))
-        return self.add("LayerNormalization", x, *parts, axis=-1, epsilon=NORM_EPSILON)
+        return self.add("LayerNormalization", x, *parts, axis=-1, epsilon=self.config.norm_eps)
 
     def embed(self, tokens: str, embedding: str, positions: str, first: str | None) -> str:
         """Embeddings and positions; `first` is the position of the first token, 0 by default."""

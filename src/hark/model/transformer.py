@@ -70,10 +70,12 @@ class Transformer(Model):
         return {"encoder": self.encoder, "decoder": self.decoder}
 
     def packed_layout(self, cu: Streams, positions: Streams, longest: int, fused: bool = False) -> Layout:
-        return packed_layout(cu["source"], cu["target"], positions["source"], positions["target"], longest, fused)
+        streams = cu["source"], cu["target"], positions["source"], positions["target"]
+        return packed_layout(*streams, longest, fused, self.source_positions.bias, self.target_positions.bias)
 
     def padded_layout(self, lengths: Streams) -> Layout:
-        return padded_layout(lengths["source"], lengths["target"])
+        biases = self.source_positions.bias, self.target_positions.bias
+        return padded_layout(lengths["source"], lengths["target"], *biases)
 
     def hidden(self, tokens: Streams, layout: Layout) -> Tensor:
         positions, patterns = layout.positions, layout.patterns
