@@ -74,7 +74,7 @@ class CleanConfig(Section):
         "drop pairs with one side this many times as long as the other, in characters; lenient on short lines",
         more_than(1),
     )
-    identical: bool = setting(True, "drop pairs with the same text on both sides")
+    identical: bool = setting(True, "drop pairs of two languages with the same text on both sides")
     min_letters: float = setting(
         0.25, "drop pairs with a smaller share of letters than this on a side; 0: off", between(0, 1)
     )

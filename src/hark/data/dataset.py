@@ -14,7 +14,7 @@ from hark.config import BatchConfig
 from hark.data.batches import Batches, make_batches
 from hark.data.corruption import Corruption
 from hark.data.denoising import DenoisingBatches
-from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
+from hark.data.manifest import Manifest, Role, Shard, text_files, verify_checksums
 from hark.data.masking import Masking
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
@@ -113,7 +113,9 @@ class Dataset:
     def text(self, shard: Shard, side: Side) -> list[str]:
         """Return the raw sentences of a dev or test set."""
         pair = shard.languages or (self.manifest.source, self.manifest.target)
-        path = self.folder / text_file(shard.role, shard.corpus, shard.languages, pair[SIDES.index(side)])
+        files = text_files(shard.role, shard.corpus, pair, tagged=shard.languages is not None)
+        swapped = self.reverse and pair[0] == pair[1]  # otherwise their languages tell
+        path = self.folder / files[SIDES.index(side) ^ swapped]
         try:
             return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:
