@@ -16,7 +16,7 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu"]
 Positions = Literal[
     "sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "alibi", "relative", "none"
 ]
-Tie = Literal["all", "target", "none"]
+Tie = Literal["all", "target", "inputs", "none"]
 Batching = Literal["packed", "padded"]
 Precision = Literal["auto", "float32", "bfloat16"]
 Compile = Literal["auto", "on", "off"]
@@ -299,7 +299,8 @@ class ModelConfig(Section):
     )
     tie: Tie = setting(
         "all",
-        "weight tying: source, target and output embeddings (all, the paper), target and output (target), or none",
+        "weight tying: source, target and output embeddings (all, the paper), target and output (target), source and "
+        "target (inputs), or none",
     )
     prediction_layer: bool = setting(
         False, "with one stack: a dense layer and a norm before the output projection, as in BERT"
@@ -319,6 +320,16 @@ class ModelConfig(Section):
     @property
     def v_width(self) -> int:
         return self.d_v if self.d_v is not None else self.d_model // self.n_heads
+
+    @property
+    def separate_source(self) -> bool:
+        """Whether the source has embeddings of its own."""
+        return self.tie in ("target", "none")
+
+    @property
+    def separate_output(self) -> bool:
+        """Whether the matrix before the softmax is not that of the embeddings."""
+        return self.tie in ("inputs", "none")
 
     @property
     def biases_scores(self) -> bool:
@@ -344,10 +355,10 @@ class ModelConfig(Section):
             raise SettingError("prediction_layer", "needs model.shape = encoder or decoder")
         if self.positions == "rotary" and self.k_width % 2:
             raise SettingError("d_k", f"{self.k_width} is odd; rotary positions need an even width")
-        if self.tie == "all" and self.source_vocab_size not in (None, self.vocab_size):
+        if not self.separate_source and self.source_vocab_size not in (None, self.vocab_size):
             raise SettingError(
                 "source_vocab_size",
-                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so tie = all is impossible; "
+                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so tie = {self.tie} is impossible; "
                 "unset it, or set tie to target or none",
             )
 

@@ -116,7 +116,7 @@ def _add_encoder(variables: Variables, weights: Weights, config: ModelConfig) ->
     _add_stack(variables, weights, config, "encoder")
     variables.number("encoder/embeddings_merge", 0)
     variables.number("encoder/multi_query_attention", 0)
-    source = "embedding" if config.tie == "all" else "source_embedding"
+    source = "source_embedding" if config.separate_source else "embedding"
     variables.stored("encoder/embeddings_0", weights, f"{source}.weight")
     for i in range(config.n_encoder_layers):
         ours, theirs = f"encoder.layers.{i}", f"encoder/layer_{i}"
@@ -129,16 +129,16 @@ def _add_decoder(variables: Variables, weights: Weights, config: ModelConfig, al
     _add_stack(variables, weights, config, "decoder")
     variables.number("decoder/alignment_layer", layer, "int16")
     variables.number("decoder/alignment_heads", len(heads), "int16")
-    if config.tie == "all":
-        variables.alias("decoder/embeddings", "encoder/embeddings_0")
-    else:
+    if config.separate_source:
         variables.stored("decoder/embeddings", weights, "embedding.weight")
+    else:
+        variables.alias("decoder/embeddings", "encoder/embeddings_0")
     match config.tie:
         case "all":
             variables.alias("decoder/projection", "encoder/embeddings_0")
         case "target":
             variables.alias("decoder/projection", "decoder/embeddings")
-        case "none":
+        case "inputs" | "none":
             variables.stored("decoder/projection", weights, "projection.weight")
     if config.output_bias:
         variables.array("decoder/projection/bias", weights["output_bias"])

@@ -29,6 +29,7 @@ from hark.exchange.huggingface_settings import (
 )
 from hark.exchange.import_decoder import read_gpt2, read_llama
 from hark.exchange.import_multilingual import read_multilingual
+from hark.exchange.import_t5 import read_t5
 from hark.exchange.language_codes import Languages, all_pieces, hark_codes, refuse_others
 from hark.exchange.recognition import own_facts
 from hark.facts import LanguagePair
@@ -60,11 +61,13 @@ def read_huggingface(folder: Path, languages: Languages, source: str, of_text: t
             return read_pegasus(folder, languages, source)
         case "m2m_100" | "mbart":
             return read_multilingual(folder, kind, languages, source)
+        case "t5":
+            return read_t5(folder, of_text, source)
         case "gpt2":
             return read_gpt2(folder, of_text, source)
         case "llama" | "mistral":
             return read_llama(folder, of_text, source)
-    known = "marian, pegasus, bart, m2m_100, mbart, bert, gpt2, llama, mistral and roberta"
+    known = "marian, pegasus, bart, m2m_100, mbart, t5, bert, gpt2, llama, mistral and roberta"
     raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has {known}")
 
 

@@ -188,7 +188,7 @@ def encoder_graph(weights: Weights, config: ModelConfig) -> Any:
     graph = Graph(weights, config)
     tokens = graph.input("tokens", TensorProto.INT64, ["sentences", "source"])
     bias = graph.source_bias()
-    embedding = "embedding.weight" if config.tie == "all" else "source_embedding.weight"
+    embedding = "source_embedding.weight" if config.separate_source else "embedding.weight"
     x = graph.embed(tokens, embedding, "source_positions.weight", None)
 
     def attend(x: str, name: str) -> str:
@@ -241,7 +241,7 @@ def decoder_graph(weights: Weights, config: ModelConfig) -> Any:
         x = graph.sub_layer(x, f"decoder.layers.{i}.cross_attention", attend_source)
         x = graph.sub_layer(x, f"decoder.layers.{i}.feed_forward", graph.feed_forward)
     x = graph.last_norm(x, "decoder")
-    if config.tie == "none":
+    if config.separate_output:
         projection = graph.matrix("projection.weight", transpose=True)
     else:  # the embedding's matrix is stored once, so it is transposed on loading
         projection = graph.add("Transpose", graph.matrix("embedding.weight", transpose=False), perm=[1, 0])

@@ -31,7 +31,7 @@ class OneStack(Model):
         ((self.name, spec),) = stacks_of(config).items()
         self.reads = {"target": self.name}
         self.embedding = Embedding(config.vocab_size, config.d_model, config.scale_embedding)
-        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
+        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.separate_output else None
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         self.target_positions = build_positions(spec)
         self.target_norm = build_norm(spec) if config.embedding_norm else None

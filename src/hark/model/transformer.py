@@ -34,8 +34,8 @@ class Transformer(Model):
         source_vocab_size = config.source_vocab_size or config.vocab_size
         d_model, scaled = config.d_model, config.scale_embedding
         self.embedding = Embedding(config.vocab_size, d_model, scaled)
-        self.source_embedding = Embedding(source_vocab_size, d_model, scaled) if config.tie != "all" else None
-        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
+        self.source_embedding = Embedding(source_vocab_size, d_model, scaled) if config.separate_source else None
+        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.separate_output else None
         # The paper has no output bias. Marian models have one, initialised to zero.
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         encoder, decoder = stacks_of(config).values()

@@ -55,9 +55,13 @@ class PieceTable:
     """How a vocabulary of byte pairs splits text into words."""
     sentinels: tuple[int, ...] = ()
     """The ids that stand for hidden spans of a text, in order."""
+    source_lead: tuple[int, ...] = ()
+    """The ids that precede every source of a model without language tags."""
+    target_lead: tuple[int, ...] = ()
+    """The ids that every output of such a model begins with."""
 
     def dump(self) -> bytes:
-        unused = {"mask": None, "sentinels": ()}
+        unused = {"mask": None, "sentinels": (), "source_lead": (), "target_lead": ()}
         tree = {name: value for name, value in asdict(self).items() if name not in unused or value != unused[name]}
         return (json.dumps(tree, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
@@ -84,6 +88,8 @@ class PieceTable:
                 verbatim=bool(tree.get("verbatim", False)),
                 splitting=splitting,
                 sentinels=tuple(map(int, tree.get("sentinels", ()))),
+                source_lead=tuple(map(int, tree.get("source_lead", ()))),
+                target_lead=tuple(map(int, tree.get("target_lead", ()))),
             )
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
@@ -95,6 +101,7 @@ class PieceTable:
     def check(self, where: object) -> None:
         own = {} if self.mask is None else {"mask": self.mask}
         own |= {f"sentinel {number}": token for number, token in enumerate(self.sentinels)}
+        own |= {f"lead {number}": token for number, token in enumerate((*self.source_lead, *self.target_lead))}
         for name, token in (asdict(self.special) | own).items():
             if not 0 <= token < len(self.target):
                 raise UserError(f"{where}: the id {token} of {name} is not in the vocabulary of {len(self.target)}")
@@ -151,6 +158,14 @@ class PieceVocabulary(Vocabulary):
     def sentinels(self) -> tuple[int, ...]:
         return self.table.sentinels
 
+    @property
+    def source_lead(self) -> tuple[int, ...]:
+        return self.table.source_lead
+
+    @property
+    def target_lead(self) -> tuple[int, ...]:
+        return self.table.target_lead
+
     @cached_property
     def sha256(self) -> str:  # type: ignore[override]
         return hashlib.sha256(self.model + b"\0".join(piece.encode() for piece in self._pieces)).hexdigest()
@@ -162,7 +177,8 @@ class PieceVocabulary(Vocabulary):
         tokens = {token for token, piece in enumerate(self._pieces) if piece in named or not piece}
         mask = () if self.mask is None else (self.mask,)
         own = (special.pad, special.unknown, special.start, special.end)
-        return frozenset({*own, *mask, *self.sentinels, *tokens})
+        leads = (*self.table.source_lead, *self.table.target_lead)
+        return frozenset({*own, *mask, *self.sentinels, *leads, *tokens})
 
     def tag(self, language: str) -> int:
         piece = self.table.tags.get(language)

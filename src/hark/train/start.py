@@ -45,7 +45,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     refuse_wrong_shape(config, dataset)
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
     separate = dataset.has_separate_ids
-    if separate and config.model.tie == "all":
+    if separate and not config.model.separate_source:
         raise UserError(
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )

@@ -90,11 +90,6 @@ class Loaded:
         if self.config.model.shape != "encoder-decoder":
             remedy = "; use hark generate" if self.config.model.shape == "decoder" else ""
             raise UserError(f"{self.bundle.folder}: does not translate: it has only one stack{remedy}")
-        if not self.facts.pairs:
-            raise UserError(
-                f"{self.bundle.folder}: does not translate: it was trained on text of one language; use hark generate, "
-                "or fine-tune it on pairs (hark prepare train.from=...)"
-            )
         self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self.engine_options = EngineOptions(engine, device, precision, threads)
