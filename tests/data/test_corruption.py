@@ -110,6 +110,15 @@ def test_shares_and_mean_lengths_are_as_asked(corruption: Corruption) -> None:
         assert len(source) - 1 - len(kept) == n_spans
 
 
+def test_ids_that_precede_every_text_do_so() -> None:
+    sizes = np.array([30, 0, 12])
+    plain, led = spans(), Corruption("spans", 0.15, 3.0, SPECIAL.end, MARKS, leads=((7, 8), (9,)))
+    for (_, source, target), (_, own_source, own_target) in zip(
+        corrupted(led, sizes), corrupted(plain, sizes), strict=True
+    ):
+        assert (source, target) == ([7, 8, *own_source], [9, *own_target])
+
+
 def test_t5_has_512_tokens_for_114() -> None:
     """As in its published settings: 568 tokens of text."""
     assert [each.tolist() for each in spans().sizes(np.array([568]))] == [[512], [114]]

@@ -75,12 +75,15 @@ class Corruption:
     permuted: float = 0.0
     """Share of the sentences that change places."""
     signs: SentenceSigns | None = None
+    leads: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """The ids that precede every source and every target, for models that were trained with such."""
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, config: BatchConfig) -> "Corruption":
         assert config.corrupted is not None
         plain = cls(config.corrupted, config.masked, config.span, vocabulary.special.end, np.zeros(0, np.int32))
-        longest = config.max_length - 1
+        leads = vocabulary.source_lead, vocabulary.target_lead
+        longest = config.max_length - 1 - max(map(len, leads))
         most = int(plain.counts(np.arange(1, longest + 1))[1].max())
         match config.corrupted:
             case "spans":
@@ -96,11 +99,11 @@ class Corruption:
                 marks = (vocabulary.mask,) * most
         signs = SentenceSigns.of(vocabulary) if config.permuted else None
         array = np.array(marks, np.int32)
-        return cls(plain.kind, plain.share, plain.span, plain.end, array, config.permuted, signs)
+        return cls(plain.kind, plain.share, plain.span, plain.end, array, config.permuted, signs, leads)
 
     @property
     def identity(self) -> object:
-        return self.kind, self.share, self.span, self.permuted, self.marks.tolist()
+        return self.kind, self.share, self.span, self.permuted, self.marks.tolist(), self.leads
 
     def counts(self, sizes: Sizes) -> tuple[Sizes, Sizes]:
         """Return how many tokens of texts of these sizes are hidden, and in how many spans: at least one of each, if
@@ -111,9 +114,11 @@ class Corruption:
         return hidden, np.minimum(spans, hidden)
 
     def sizes(self, sizes: Sizes) -> tuple[Sizes, Sizes]:
-        """Return the sizes of source and target of texts, with EOS."""
+        """Return the sizes of source and target of texts, with EOS and what precedes them."""
         hidden, spans = self.counts(sizes)
-        return sizes - hidden + spans + 1, (hidden + spans if self.kind == "spans" else sizes) + 1
+        more_source, more_target = (len(lead) + 1 for lead in self.leads)
+        written = hidden + spans if self.kind == "spans" else sizes
+        return sizes - hidden + spans + more_source, written + more_target
 
     def corrupt(self, text: Tokens, sizes: Sizes, generator: np.random.Generator) -> CorruptedTexts:
         """Corrupt texts that stand end to end."""
@@ -138,7 +143,8 @@ class Corruption:
         source[places[ends]] = self.end
         source[np.delete(places, ends)] = read[~is_hidden]
         source_sizes, target_sizes = self.sizes(sizes)
-        target = np.full(int(target_sizes.sum()), self.end, np.int32)
+        source_lead, target_lead = self.leads
+        target = np.full(int(target_sizes.sum()) - len(target_lead) * len(sizes), self.end, np.int32)
         text_of = np.repeat(np.arange(len(sizes)), spans if self.kind == "spans" else sizes)
         match self.kind:
             case "spans":
@@ -147,6 +153,7 @@ class Corruption:
                 target[stretches(at + 1, lengths)] = text[is_hidden]
             case "infilling":
                 target[np.arange(len(text)) + text_of] = text
+        source, target = prepend(source_lead, source, source_sizes), prepend(target_lead, target, target_sizes)
         return CorruptedTexts(source, source_sizes, target, target_sizes)
 
     def span_lengths(self, hidden: Sizes, spans: Sizes, generator: np.random.Generator) -> Sizes:
@@ -179,6 +186,14 @@ class Corruption:
         order = np.arange(len(starts))
         order[moved] = moved[np.lexsort((generator.random(len(moved)), of_text[moved]))]
         return text[stretches(starts[order], lengths[order])]
+
+
+def prepend(lead: tuple[int, ...], tokens: Tokens, sizes: Sizes) -> Tokens:
+    """Put ids before each text; `sizes` are those with them."""
+    if not lead:
+        return tokens
+    own = sizes - len(lead)
+    return np.insert(tokens, np.repeat(np.cumsum(own) - own, len(lead)), np.tile(lead, len(sizes)))
 
 
 def choose(counts: Sizes, sizes: Sizes, generator: np.random.Generator) -> Flags:

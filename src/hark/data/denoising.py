@@ -1,8 +1,8 @@
 """Batches for an encoder that reads corrupted text and a decoder that restores it.
 
 The windows are those of `TextBatches`. The part of a document in a window is a text of its own, with EOS on both sides:
-documents do not see each other. (T5 joins documents before it corrupts them.) Longer windows are as wide as
-`max_length` with the EOS of a document that goes on in the next one.
+documents do not see each other, as elsewhere. (T5 joins documents before it corrupts them.) A window has a token less
+than `max_length`, because its last document gets EOS even if it goes on in the next one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,8 +28,8 @@ class DenoisingBatches(TextBatches):
     def __init__(
         self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, corruption: Corruption
     ) -> None:
-        super().__init__(corpora, config, special)
         self.corruption = corruption
+        super().__init__(corpora, config, special)
         n_windows, means, variances, largest = self.measure_windows()
         spread = SAFETY * np.sqrt(variances * self.per_batch)
         room = np.maximum(largest, means * self.per_batch + spread)
@@ -41,7 +41,7 @@ class DenoisingBatches(TextBatches):
 
     @property
     def window_length(self) -> int:
-        return self.config.max_length - 1
+        return self.config.max_length - 1 - max(map(len, self.corruption.leads))
 
     @property
     def identity(self) -> object:

@@ -74,7 +74,9 @@ def read_t5(folder: Path, languages: tuple[str, ...], source: str) -> ForeignMod
 def t5_config(settings: dict[str, Any], weights: Weights, folder: Path) -> ModelConfig:
     activation = setting(settings, "feed_forward_proj", str, "relu")
     if activation not in ACTIVATIONS:
-        raise UserError(f"{folder}: feed_forward_proj {activation!r} is not supported; hark has {', '.join(ACTIVATIONS)}")
+        raise UserError(
+            f"{folder}: feed_forward_proj {activation!r} is not supported; hark has {', '.join(ACTIVATIONS)}"
+        )
     layers = setting(settings, "num_layers", int)
     own_output = OUTPUT in weights and SHARED in weights and not np.array_equal(weights[OUTPUT], weights[SHARED])
     try:
