@@ -132,6 +132,25 @@ def test_dev_and_test_are_copied_unchanged(config, tmp_path):
     assert texts(dataset, dataset.store(shard)) == [tuple(map(normalise, pair)) for pair in odd]
 
 
+def test_pairs_of_one_language_keep_their_sides_apart(config, tmp_path):
+    """Also those that need no correction."""
+    right = [f"Satz Nummer {number} ist gut." for number in range(60)]
+    wrong = [line.lower() if number % 2 else line for number, line in enumerate(right)]
+    files = {
+        name: CorpusConfig(*write(tmp_path, name, list(zip(wrong[a:b], right[a:b], strict=True))))
+        for name, a, b in (("train", 0, 50), ("dev", 50, 60))
+    }
+    changed = change(config, source="de", target="de", train=(files["train"],), dev=(files["dev"],), test=())
+    dataset = prepare(changed, tmp_path / "out", 1).dataset
+    (shard,) = dataset.shards("dev")
+    texts = [dataset.text(shard, side) for side in ("source", "target")]
+    assert texts == [wrong[50:], right[50:]]
+    assert dataset.report.total.kept == 50
+    assert list(dataset.report.languages) == ["de"]
+    back = Dataset.open(tmp_path / "out", reverse=True)
+    assert [back.text(shard, side) for side in ("source", "target")] == texts[::-1]
+
+
 def test_the_result_is_independent_of_the_number_of_processes(config, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "CHUNK_PAIRS", 60)
     monkeypatch.setattr(learning, "SAMPLE", 700)  # less than all pairs

@@ -200,7 +200,8 @@ class DatasetBuild:
             ]
             writers = [self.open_writers(opened, shard, tokenizers)[0] for shard in shards]
             while lines := list(islice(zip(*files, strict=True), CHUNK_PAIRS)):
-                sources, targets = zip(*lines, strict=True)
+                # A vocabulary of bytes would keep line ends.
+                sources, targets = ([line.removesuffix("\n") for line in side] for side in zip(*lines, strict=True))
                 sides = [tokenizers["source"].encode(sources), tokenizers["target"].encode(targets)]
                 ways = (sides, sides[::-1])[: len(writers)]
                 for writer, pair, way in zip(writers, corpus.directions, ways, strict=True):
