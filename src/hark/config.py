@@ -132,7 +132,7 @@ class DataConfig(Section):
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     documents: Documents | None = setting(
         None,
-        "text of one language instead of pairs, for models of one stack; a document is a whole file (file), a "
+        "text of one language instead of pairs; a document is a whole file (file), a "
         "paragraph between empty lines (paragraph) or a line (line). A corpus names one file as its source",
     )
     dev_share: float = setting(

@@ -70,7 +70,7 @@ def prepare(
         typer.Option(
             "--text",
             metavar="FILE",
-            help="Running text of one language, for models of one stack: a plain "
+            help="Running text of one language, instead of pairs: a plain "
             "text file, or a .jsonl with objects that have a text. Repeatable; instead of --train.",
         ),
     ] = None,
