@@ -196,6 +196,11 @@ class Vocabulary(Protocol):
         return ()
 
     @property
+    def hidden(self) -> tuple[int, ...]:
+        """The ids that stand for hidden spans: the sentinels and the mask."""
+        return self.sentinels if self.mask is None else (*self.sentinels, self.mask)
+
+    @property
     def source_lead(self) -> tuple[int, ...]:
         """The ids that precede every source of a model without language tags: BART's <s>."""
         return ()
@@ -206,8 +211,10 @@ class Vocabulary(Protocol):
         return ()
 
     def encode_marked(self, text: str) -> list[int]:
-        """Encode a text in which the name of a sentinel, such as <extra_id_0>, stands for a hidden span."""
-        names = dict(zip(self.pieces(self.sentinels), self.sentinels, strict=True))
+        """Encode a text in which the name of a sentinel, such as <extra_id_0>, or of the mask stands for a hidden
+        span."""
+        hidden = self.hidden
+        names = dict(zip(self.pieces(hidden), hidden, strict=True))
         if not any(name in text for name in names):
             return self.encode_literal(text)
         ids: list[int] = []
