@@ -165,10 +165,11 @@ class Dataset:
         return batches
 
     def prefix(self, shard: Shard) -> tuple[int, ...]:
-        """Return the ids before the text of each target: its language tag, or none."""
+        """Return the ids before the text of each target: its language tag, or what every text has."""
+        vocabulary = self.tokenizer("target")
         if self.manifest.language_tags != "target" or shard.languages is None:
-            return ()
-        return (self.tokenizer("target").tag(shard.languages[1]),)
+            return vocabulary.target_lead
+        return (vocabulary.tag(shard.languages[1]),)
 
     @cached_property
     def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:

@@ -244,11 +244,12 @@ def load_tokenizers(data: DataConfig) -> Tokenizers | None:
 
 
 def lead_ids(kind: LanguageTags, tokenizers: Tokenizers, pair: LanguagePair) -> tuple[list[int], list[int]]:
-    """Return the language tags before each source and each target of a direction; see `facts.LanguageTags`."""
+    """Return what precedes each source and each target of a direction: language tags, see `facts.LanguageTags`, or what
+    the vocabulary of a model without them has."""
     source, target = pair
     match kind:
         case "none":
-            return [], []
+            return list(tokenizers["source"].source_lead), list(tokenizers["target"].target_lead)
         case "source":
             return [tokenizers["source"].tag(target)], []
         case "target":
