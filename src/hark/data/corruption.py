@@ -208,4 +208,5 @@ def choose(counts: Sizes, sizes: Sizes, generator: np.random.Generator) -> Flags
 
 def stretches(starts: Sizes, lengths: Sizes) -> Sizes:
     """Return starts[0], starts[0] + 1, ..., of which there are lengths[0], then those from starts[1] on, and so on."""
-    return np.arange(int(lengths.sum())) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.repeat(starts, lengths) + within
