@@ -50,7 +50,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
-    if manifest.is_text and model.positions == "learned":
+    if manifest.is_text and model.positions == "learned" and not config.train.from_:
         # Later ones would stay as they were initialised, and what is generated there would be noise.
         model = replace(model, max_positions=config.batches.max_length)
     # The only one, except in a many-to-many dataset.
