@@ -70,7 +70,7 @@ def prepare(
         typer.Option(
             "--text",
             metavar="FILE",
-            help="Running text of one language, for models of one stack: a plain "
+            help="Running text of one language, instead of pairs: a plain "
             "text file, or a .jsonl with objects that have a text. Repeatable; instead of --train.",
         ),
     ] = None,
@@ -101,9 +101,10 @@ def prepare(
     Sentences of --dev and --test sets are removed from the training text. Running it again with the same files and
     settings does nothing.
     """
-    from hark.cli.recipe import load_recipe
+    from hark.cli.recipe import explicit_value, load_recipe
     from hark.data.prepare import prepare as make_dataset
     from hark.data.progress import show_progress
+    from hark.recipes import split_arguments
 
     config = load_recipe(recipe, overrides)
     many = config.data.many
@@ -119,7 +120,9 @@ def prepare(
             changes["train"] = corpora(train, weights_in(sys.argv) if weight else None, many)
         changes |= {role: corpora(files, None, many) for role, files in (("dev", dev), ("test", test)) if files}
         if text or config.data.documents:
-            changes = {**text_settings(config.data, text, text_dev, language), **changes}
+            named = language or explicit_value(*split_arguments(recipe, overrides), "data", "target")
+            known = config.data.target if config.train.from_ else ""
+            changes = {**text_settings(config.data, text, text_dev, named or known or DEFAULT_LANGUAGE), **changes}
         config = replace(config, data=replace(config.data, **changes))
     except SettingError as error:
         raise UserError(f"command line: {error}") from None
@@ -140,11 +143,10 @@ def prepare(
 
 
 def text_settings(
-    data: "DataConfig", text: Sequence[str] | None, dev: Sequence[str] | None, language: str | None
+    data: "DataConfig", text: Sequence[str] | None, dev: Sequence[str] | None, language: str
 ) -> dict[str, Any]:
     """The settings of a dataset of running text."""
-    changes: dict[str, Any] = {"documents": data.documents or "file", "source": ""}
-    changes["target"] = language or (data.target if data.documents else DEFAULT_LANGUAGE)
+    changes: dict[str, Any] = {"documents": data.documents or "file", "source": "", "target": language}
     if text:
         changes["train"] = tuple(CorpusConfig(file) for file in text)
     if dev:

@@ -39,9 +39,15 @@ def direction_name(pair: LanguagePair) -> str:
     return "-".join(pair)
 
 
-def text_file(role: Role, corpus: str, pair: LanguagePair | None, language: str) -> str:
-    """The file of the raw text of a dev or test set in one language; both directions of a pair share it."""
-    return f"{role}/{corpus}.{language}" if pair is None else f"{role}/{corpus}.{'-'.join(sorted(pair))}.{language}"
+def text_files(role: Role, corpus: str, pair: LanguagePair, tagged: bool) -> tuple[str, str]:
+    """The files of the raw text of a dev or test set, source and target; both directions of a pair share them.
+
+    `tagged`: whether the dataset has several pairs, which the names tell apart."""
+    stem = f"{role}/{corpus}.{'-'.join(sorted(pair))}" if tagged else f"{role}/{corpus}"
+    source, target = pair
+    if source == target:
+        return f"{stem}.source.{source}", f"{stem}.target.{target}"
+    return f"{stem}.{source}", f"{stem}.{target}"
 
 
 @dataclass(frozen=True)

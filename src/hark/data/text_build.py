@@ -62,6 +62,8 @@ class DocumentsPlan:
             "vocab_size": None if self.vocabulary else data.vocab_size,
             "tokenizer": self.vocabulary.sha256 if self.vocabulary else None,
             "dev_share": data.dev_share,
+            # Omitted when unused, so that datasets prepared before it existed keep their keys.
+            **({"sentinels": data.sentinels} if data.sentinels and not self.vocabulary else {}),
             "seed": data.seed,
         }
 
@@ -116,7 +118,7 @@ class TextBuild:
                 self.progress(f"reading {name}", 0, None)
                 self.held_out.update(map(document_hash, self.raw(corpus)))
         self.progress("learning vocabulary", 0, None)
-        vocabulary = self.plan.vocabulary or learn_byte_pairs(self.sample(), self.data.vocab_size)
+        vocabulary = self.plan.vocabulary or learn_byte_pairs(self.sample(), self.data.vocab_size, self.data.sentinels)
         for name, content in vocabulary_files(vocabulary, vocabulary).items():
             (self.folder / name).write_bytes(content)
         shards = [shard for corpus in self.plan.corpora for shard in self.encode(*corpus, vocabulary)]

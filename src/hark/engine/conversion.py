@@ -16,14 +16,27 @@ import numpy as np
 from hark.config import ModelConfig
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.ctranslate2_variables import StoredType, Variables
+from hark.errors import UserError
 from hark.text.vocabulary import SpecialIds
-from hark.weights import NORM_EPSILON, SCALE, Array, Weights, sinusoids
+from hark.weights import SCALE, Array, Weights, sinusoids
 
 MODEL = "model.bin"
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
 ENCODER_POSITIONS, DECODER_POSITIONS = (f"{stack}/position_encodings/encodings" for stack in ("encoder", "decoder"))
 TokenNames = tuple[Sequence[str], Sequence[str]]
 """The names of the source's and the target's tokens."""
+
+
+def obstacle(config: ModelConfig) -> str | None:
+    """Why an encoder-decoder cannot be converted, or None."""
+    reasons = {
+        f"has {config.positions} positions": config.biases_scores,
+        "has RMSNorm": config.norm_kind == "rms",
+        f"has the activation {config.activation}": config.activation not in ACTIVATIONS,
+        "has a feed-forward network without biases": not config.feed_forward_bias,
+        "has heads that share keys and values": config.kv_heads != config.n_heads,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def convert(
@@ -63,6 +76,8 @@ def write_converted(
 def _variables(
     weights: Weights, config: ModelConfig, stored_type: StoredType, alignment: AlignmentHeads | None
 ) -> Variables:
+    if reason := obstacle(config):
+        raise UserError(f"this model {reason}, which hark does not convert to CTranslate2; use --engine torch")
     variables = Variables(stored_type)
     _add_encoder(variables, weights, config)
     _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
@@ -81,7 +96,7 @@ def _other_files(
         "decoder_start_token": targets[special.start],
         "add_source_bos": False,
         "add_source_eos": names is not None and adds_end,
-        "layer_norm_epsilon": NORM_EPSILON,
+        "layer_norm_epsilon": config.norm_eps,
         "multi_query_attention": False,
     }
     files = {"config.json": json.dumps(settings).encode()}
@@ -102,7 +117,7 @@ def _add_encoder(variables: Variables, weights: Weights, config: ModelConfig) ->
     _add_stack(variables, weights, config, "encoder")
     variables.number("encoder/embeddings_merge", 0)
     variables.number("encoder/multi_query_attention", 0)
-    source = "embedding" if config.tie == "all" else "source_embedding"
+    source = "source_embedding" if config.separate_source else "embedding"
     variables.stored("encoder/embeddings_0", weights, f"{source}.weight")
     for i in range(config.n_encoder_layers):
         ours, theirs = f"encoder.layers.{i}", f"encoder/layer_{i}"
@@ -115,16 +130,16 @@ def _add_decoder(variables: Variables, weights: Weights, config: ModelConfig, al
     _add_stack(variables, weights, config, "decoder")
     variables.number("decoder/alignment_layer", layer, "int16")
     variables.number("decoder/alignment_heads", len(heads), "int16")
-    if config.tie == "all":
-        variables.alias("decoder/embeddings", "encoder/embeddings_0")
-    else:
+    if config.separate_source:
         variables.stored("decoder/embeddings", weights, "embedding.weight")
+    else:
+        variables.alias("decoder/embeddings", "encoder/embeddings_0")
     match config.tie:
         case "all":
             variables.alias("decoder/projection", "encoder/embeddings_0")
         case "target":
             variables.alias("decoder/projection", "decoder/embeddings")
-        case "none":
+        case "inputs" | "none":
             variables.stored("decoder/projection", weights, "projection.weight")
     if config.output_bias:
         variables.array("decoder/projection/bias", weights["output_bias"])
@@ -156,7 +171,7 @@ def _add_stack(variables: Variables, weights: Weights, config: ModelConfig, stac
             table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
         case "none":
             table = np.zeros((config.max_positions, config.d_model), np.float32)
-        case "rotary":
+        case "rotary" | "alibi" | "relative":
             return
     variables.array(ENCODER_POSITIONS if stack == "encoder" else DECODER_POSITIONS, table)
 
@@ -187,7 +202,7 @@ def _add_self_attention(variables: Variables, weights: Weights, config: ModelCon
     if config.positions == "rotary":
         variables.number(f"{theirs}/rotary_dim", config.k_width, "int32")
         variables.number(f"{theirs}/rotary_interleave", 1)
-        variables.number(f"{theirs}/rotary_base", 10000, "float32")
+        variables.number(f"{theirs}/rotary_base", config.rotary_base, "float32")
 
 
 def _add_cross_attention(

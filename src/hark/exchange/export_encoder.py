@@ -46,7 +46,7 @@ class EncoderExporter(HuggingFaceExporter):
             "scales its embeddings": config.scale_embedding,
             "lacks biases": not (config.attention_bias and config.feed_forward_bias),
             "has an output bias, but no prediction layer": config.output_bias and not config.prediction_layer,
-            "has separate embeddings": config.tie == "none",
+            "has separate embeddings": config.separate_output,
             "has a vocabulary of another kind than BERT or RoBERTa": not known,
         }
         self.refuse_for(reasons, "which neither BERT nor RoBERTa has")

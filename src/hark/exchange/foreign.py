@@ -31,14 +31,14 @@ class ForeignModel:
     """The sentencepiece model of the source."""
     target_model: bytes
     pairs: tuple[LanguagePair, ...]
-    """None, if the model has one stack."""
+    """None, if the model has one stack, or turns texts into others of any kind."""
     origin: OriginFacts
     language_tags: LanguageTags = "none"
     decode: DecodeConfig = DecodeConfig()
     weights_note: str = ""
     """How the weights were stored, if not in float32."""
     languages: tuple[str, ...] = ()
-    """The languages of the text that a model of one stack was trained on."""
+    """The languages of the text that a model without pairs was trained on."""
 
     @property
     def first_language(self) -> str:
@@ -115,15 +115,17 @@ def _all(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
     width, source = config.d_model, config.source_vocab_size or config.vocab_size
     translates = config.shape == "encoder-decoder"
     yield "embedding.weight", (config.vocab_size, width)
-    if config.tie != "all" and translates:
+    if config.separate_source and translates:
         yield "source_embedding.weight", (source, width)
-    if config.tie == "none":
+    if config.separate_output:
         yield "projection.weight", (config.vocab_size, width)
     if config.output_bias:
         yield "output_bias", (config.vocab_size,)
     for side in ("source", "target") if translates else ("target",):
         if config.positions == "learned":
             yield f"{side}_positions.weight", (config.max_positions, width)
+        if config.positions == "relative":
+            yield f"{side}_positions.weight", (config.relative_buckets, config.n_heads)
         if config.embedding_norm:
             yield from _norm(f"{side}_norm", config)
     for stack, layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):

@@ -18,7 +18,7 @@ from hark.model.embedding import Embedding
 from hark.model.layers import Layer, build_norm
 from hark.model.layout import Layout
 from hark.model.patterns import Attend
-from hark.model.positions import Learned, Positions, Rotation
+from hark.model.positions import Learned, Positions, Relative, Rotation
 from hark.model.spec import StackSpec
 
 Streams = Mapping[str, Tensor]
@@ -127,3 +127,5 @@ def initialise(model: nn.Module) -> None:
                 nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
             case Learned():
                 nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+            case Relative():
+                nn.init.zeros_(module.weight)

@@ -1,7 +1,6 @@
 """Models of one stack: a decoder that continues text (GPT), or an encoder that fills gaps in it (BERT)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +31,7 @@ class OneStack(Model):
         ((self.name, spec),) = stacks_of(config).items()
         self.reads = {"target": self.name}
         self.embedding = Embedding(config.vocab_size, config.d_model, config.scale_embedding)
-        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
+        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.separate_output else None
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         self.target_positions = build_positions(spec)
         self.target_norm = build_norm(spec) if config.embedding_norm else None
@@ -57,9 +56,8 @@ class OneStack(Model):
         return Layout(positions, {self.name: pattern.with_ranges(slots, slots) if fused else pattern})
 
     def padded_layout(self, lengths: Streams) -> Layout:
-        positions_BT, pattern = padded_text(lengths["target"], self.stack.spec.causal)
-        bias_HTS = self.target_positions.bias(positions_BT.shape[1])
-        return Layout({"target": positions_BT}, {self.name: replace(pattern, bias_BHTS=bias_HTS)})
+        positions_BT, pattern = padded_text(lengths["target"], self.stack.spec.causal, self.target_positions.bias)
+        return Layout({"target": positions_BT}, {self.name: pattern})
 
     def states(self, tokens: Tensor, layout: Layout) -> Tensor:
         """The output of the last layer."""

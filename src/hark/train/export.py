@@ -34,19 +34,20 @@ class BundleWriter:
     """The directions of the dataset."""
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
     languages: tuple[str, ...] = ()
-    """The language of a dataset of text."""
+    """The language of a dataset of text, or of pairs of one language."""
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
         tokenizers = vocabulary_files(dataset.tokenizer("source"), dataset.tokenizer("target"))
         kind: VocabularyKind = "pieces" if dataset.has_imported_vocabulary else "sentencepiece"
         text = describe_text(config, dataset)
-        if dataset.manifest.is_text:
+        pairs = dataset.manifest.directions
+        if not pairs or all(source == target for source, target in pairs):  # what has one language is not translated
             return cls(config, text, tokenizers, (), VocabularyFacts(kind), (dataset.manifest.target,))
         characters, signs = dataset.count_signs()
         tags = dataset.manifest.language_tags
         vocabulary = VocabularyFacts(kind, tags, source_characters=characters, source_signs=signs)
-        return cls(config, text, tokenizers, dataset.manifest.directions, vocabulary)
+        return cls(config, text, tokenizers, pairs, vocabulary)
 
     @property
     def tokenizer_hashes(self) -> dict[str, str]:

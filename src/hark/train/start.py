@@ -45,12 +45,12 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     refuse_wrong_shape(config, dataset)
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
     separate = dataset.has_separate_ids
-    if separate and config.model.tie == "all":
+    if separate and not config.model.separate_source:
         raise UserError(
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
-    if manifest.is_text and model.positions == "learned":
+    if manifest.is_text and model.positions == "learned" and not config.train.from_:
         # Later ones would stay as they were initialised, and what is generated there would be noise.
         model = replace(model, max_positions=config.batches.max_length)
     # The only one, except in a many-to-many dataset.
@@ -70,16 +70,22 @@ def resolve(config: Config, dataset: Dataset) -> Config:
 def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     """Raise an error if a dataset of pairs is for a model of one stack, or text for one of two, or if an encoder would
     see what it predicts."""
-    shape, masked = config.model.shape, config.batches.masked
-    if masked and shape != "encoder":
-        raise UserError(f"batches.masked needs model.shape=encoder, not {shape}")
-    if shape == "encoder" and not masked:
+    shape, batches, is_text = config.model.shape, config.batches, dataset.manifest.is_text
+    pairs = shape == "encoder-decoder" and not is_text
+    if batches.corrupted and (pairs or shape != "encoder-decoder"):
+        what = f"{dataset.folder} has pairs" if pairs else f"model.shape={shape} has one stack"
+        raise UserError(f"batches.corrupted is for text and a model of two stacks, but {what}; leave it out")
+    if batches.masked and not batches.corrupted and shape != "encoder":
+        remedy = "; set batches.corrupted, too" if shape == "encoder-decoder" and is_text else ""
+        raise UserError(f"batches.masked needs model.shape=encoder, not {shape}{remedy}")
+    if shape == "encoder" and not batches.masked:
         raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
-    if dataset.manifest.is_text == (shape != "encoder-decoder"):
-        return
-    if dataset.manifest.is_text:
-        raise UserError(f"{dataset.folder}: is text of one language; set model.shape=decoder, or prepare pairs")
-    raise UserError(f"{dataset.folder}: has pairs, but model.shape={shape} needs text; prepare it with --text")
+    if is_text and shape == "encoder-decoder" and not batches.corrupted:
+        raise UserError(
+            f"{dataset.folder}: is text of one language; set model.shape=decoder or batches.corrupted, or prepare pairs"
+        )
+    if not is_text and shape != "encoder-decoder":
+        raise UserError(f"{dataset.folder}: has pairs, but model.shape={shape} needs text; prepare it with --text")
 
 
 def prepared(dataset: Dataset) -> DataConfig | None:
