@@ -87,7 +87,11 @@ class ModelThread(ABC):
     def _forget(self, future: "Future[Any]") -> None:
         self._open.discard(future)
         if future.cancelled():
-            self._inbox.put(lambda: None)  # wakes the thread, which may be waiting for the last open future
+            self._wake()  # the thread may be waiting for the last open future
+
+    def _wake(self) -> None:
+        """Make the thread look for work."""
+        self._inbox.put(lambda: None)
 
     def _guard(self, future: "Future[Any]", function: Callable[[], object]) -> None:
         """Call a function; an error fails the future."""

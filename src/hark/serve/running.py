@@ -6,7 +6,6 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
-from typing import TypeVar
 
 from hark.engine.interface import EngineError
 from hark.engine.request import BULK_EVERY
@@ -19,7 +18,6 @@ from hark.translate.piece import Options
 from hark.translate.second_look import NLL
 from hark.translate.translation import Sentence, Translation
 
-Result = TypeVar("Result")
 OnSentence = Callable[[int, int, Sentence], object]
 """Called with the index of a finished sentence, the number of sentences, and the sentence."""
 MAX_INLINE_CHARS = 4_000
@@ -101,9 +99,7 @@ class RunningModel(ModelThread):
         super().__init__(name)
         self.loaded = loaded
         self._preparing = preparing
-        self._started: set[Future[Translation]] = set()
-        """The translator's futures: while there are any, it must be stepped."""
-        self._translator = loaded.translator
+        self._tasks = loaded.translator.tasks
         self._scoring = Scoring(loaded)
         self._scorer = ThreadPoolExecutor(1, f"hark score {name}") if loaded.engine.scores_meanwhile else None
         self._threads = threads or available_cores()
@@ -111,15 +107,15 @@ class RunningModel(ModelThread):
 
     @property
     def working(self) -> bool:
-        return bool(self._started)
+        return self._tasks.working
 
     @property
     def queued(self) -> int:
-        return len(self._translator.engine.intake)
+        return len(self._tasks.engine.intake)
 
     @property
     def decoding(self) -> int:
-        return max(0, self._translator.pending - self.queued)
+        return max(0, self._tasks.pending - self.queued)
 
     def submit(self, text: str, options: Options, on_sentence: OnSentence | None = None) -> "Future[Translation]":
         """Start translating a text. Cancelling the future frees its place. `on_sentence` is called in another thread.
@@ -127,26 +123,16 @@ class RunningModel(ModelThread):
         An engine that fails raises `EngineError` from all open futures.
         """
         future: Future[Translation] = self._new_future()
-        start = partial(self._start, future, text, options, on_sentence)
+        start = partial(
+            self._guard, future, partial(self.loaded.translator.submit, text, options, on_sentence, future)
+        )
         if len(text) >= MAX_INLINE_CHARS:
             try:
-                self._preparing.submit(self._guard, future, start)
+                self._preparing.submit(start).add_done_callback(lambda _: self._wake())
             except RuntimeError:  # it is shut down
                 future.set_exception(EngineError("the server is shutting down"))
         else:
-            self._inbox.put(partial(self._guard, future, start))
-        return future
-
-    def call(self, function: Callable[[Loaded], Result]) -> "Future[Result]":
-        """Call a function with the model, in the model's thread."""
-        future: Future[Result] = self._new_future()
-
-        def run() -> None:
-            result = function(self.loaded)
-            if future.set_running_or_notify_cancel():
-                future.set_result(result)
-
-        self._inbox.put(partial(self._guard, future, run))
+            self._inbox.put(start)
         return future
 
     def nll(self, texts: Sequence[tuple[str, str]], languages: LanguagePair, urgent: bool) -> "Future[NLLs]":
@@ -162,40 +148,9 @@ class RunningModel(ModelThread):
                 fail(future, self._end or EngineError(f"{self.name}: the engine failed"))
         return future
 
-    def _start(
-        self, future: "Future[Translation]", text: str, options: Options, on_sentence: OnSentence | None
-    ) -> None:
-        inner = self._translator.submit(text, options, on_sentence)
-        self._inbox.put(partial(self._started.add, inner))
-        inner.add_done_callback(partial(self._pass_on, future))
-        # Called at once if the future was cancelled meanwhile.
-        future.add_done_callback(partial(self._cancel, inner))
-
-    def _pass_on(self, future: "Future[Translation]", inner: "Future[Translation]") -> None:
-        """Give a client the result, or the error, of the translator's future."""
-        self._inbox.put(partial(self._started.discard, inner))
-        if inner.cancelled() or future.done() or not future.set_running_or_notify_cancel():
-            return
-        error = inner.exception()
-        if error is None:
-            future.set_result(inner.result())
-        elif isinstance(error, EngineError):
-            self.failed = True  # before a client knows
-            future.set_exception(EngineError(f"{self.name}: {error}"))
-        else:
-            future.set_exception(error)
-
-    def _cancel(self, inner: "Future[Translation]", future: "Future[Translation]") -> None:
-        if future.cancelled():
-            self._inbox.put(partial(self._drop, inner))
-
-    def _drop(self, inner: "Future[Translation]") -> None:
-        if inner.cancel():
-            self._translator.step()  # frees its places in running batches
-
     def step(self) -> None:
-        self._translator.engine.use_threads(self._threads // max(1, self.sharing()))
-        self._translator.step()
+        self._tasks.engine.use_threads(self._threads // max(1, self.sharing()))
+        self._tasks.advance()  # what it raises ends this thread, which then fails the open futures
 
     def stop(self) -> None:
         if self._scorer is not None:

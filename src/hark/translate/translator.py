@@ -68,8 +68,8 @@ class Translator:
         translations from one language to another; `unsure`: the model's own threshold for that flag, by language pair;
         `languages`: chooses those of a text, by default of all that the model knows."""
         self.engine = engine
-        self._tasks: Tasks[Piece] = Tasks(engine)
-        self._turns = Turns(self._tasks.step)
+        self.tasks: Tasks[Piece] = Tasks(engine)
+        self._turns = Turns(self.tasks.step)
         self.languages = languages or LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
@@ -80,22 +80,18 @@ class Translator:
     @property
     def room(self) -> int:
         """Number of further sentences that the engine can use now, beyond those already queued."""
-        return self._tasks.room
-
-    @property
-    def pending(self) -> int:
-        """Number of requests that the engine has not answered, queued or being decoded."""
-        return self._tasks.pending
+        return self.tasks.room
 
     def submit(
         self,
         text: str,
         options: Options | None = None,
         on_sentence: Callable[[int, int, Sentence], object] | None = None,
+        future: "Future[Translation] | None" = None,
     ) -> "Future[Translation]":
         """Start translating a text, from any thread. The future completes after enough steps, and may be cancelled.
 
-        `on_sentence` is called with each sentence that is ready, see `FinishedSentences`.
+        `on_sentence` is called with each sentence that is ready, see `FinishedSentences`; `future`: the one to complete.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a string, not {describe_value(text)}")
@@ -106,9 +102,8 @@ class Translator:
         report = None if on_sentence is None else FinishedSentences(plans, on_sentence)
         first, second = tee(self._jobs(plans, chosen))  # read in lockstep, so that tee buffers almost nothing
         tasks, keys = (task for _, task in first), (key for key, _ in second)
-        return self._tasks.begin(
-            tasks, partial(assemble, text, plans, formality=address_of(chosen)), chosen.urgent, keys, report
-        )
+        finish = partial(assemble, text, plans, formality=address_of(chosen))
+        return self.tasks.begin(tasks, finish, chosen.urgent, keys, report, future)
 
     def _jobs(self, plans: Iterable[TextPlan], options: Options) -> Iterator[tuple[Hashable, Task[Piece]]]:
         for plan in plans:
