@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from hark.errors import HarkError, UserError
 
 if TYPE_CHECKING:
-    from hark.documents.cache import SegmentCache
     from hark.documents.formats import Document, ReadingOptions
     from hark.documents.memory import Memory
     from hark.documents.report import DocumentReport
-    from hark.documents.translate import TranslatedDocument
+    from hark.documents.translate import SegmentCache, TranslatedDocument
     from hark.text.address import Formality
     from hark.text.terms import Terms
     from hark.translate.load import Loaded
@@ -107,7 +106,7 @@ def kept_segments(
     opened: OpenedDocument, output: Path | None, choices: DocumentChoices
 ) -> "Iterator[SegmentCache | None]":
     """Keep the finished segments beside the output until it is complete."""
-    from hark.documents.cache import SegmentCache, cache_path
+    from hark.documents.translate import SegmentCache, cache_path
 
     if output is None:
         yield None
@@ -304,8 +303,9 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     from hark.models import describe_model
     from hark.text.detector import GLANCE
     from hark.translate.choice import LoadedModels
-    from hark.translate.languages import UNKNOWN, check_other, resolve
+    from hark.translate.languages import check_other, resolve
     from hark.translate.load import Loaded
+    from hark.translate.translator import UNKNOWN
 
     content = read_content(path)
     reading = replace(
