@@ -192,6 +192,20 @@ def test_who_cancels_does_not_wait_while_tasks_start() -> None:
     assert not tasks.working
 
 
+def test_a_group_that_cannot_start_fails_with_its_error() -> None:
+    def broken() -> Iterator[Task[str]]:
+        yield conversation(1, [1])
+        raise UserError("no such language")
+
+    tasks: Tasks[str] = Tasks(Stub())
+    future = Future[list[str]]()
+    with pytest.raises(UserError, match="no such language"):
+        tasks.begin(broken(), list, future=future)
+    with pytest.raises(UserError, match="no such language"):
+        future.result(0)
+    assert tasks.pending == 0
+
+
 def test_urgent_tasks_submit_urgent_requests() -> None:
     engine = Stub(batch_size=1)
     tasks: Tasks[str] = Tasks(engine)

@@ -269,36 +269,36 @@ class CTranslate2Search:
             return (yield from self._find_free(batch))
         starts = yield from self._find_starts(batch, options.beam)
         ends = [next((start for start in found[1:] if start.complete), None) for found in starts]
-        plain = [each for each, end in zip(batch, ends, strict=True) if end is None]
+        plain = [sentence for sentence, end in zip(batch, ends, strict=True) if end is None]
         # Where one has ended already, a search that must not end at once finds the others: one hypothesis fewer.
         later = replace(
             options, max_ended=options.max_ended - 1, min_length=max(options.min_length, options.prefix + 1)
         )
-        ended = [replace(each, options=later) for each, end in zip(batch, ends, strict=True) if end is not None]
+        ended = [replace(sentence, options=later) for sentence, end in zip(batch, ends, strict=True) if end is not None]
         found_plain = iter((yield from self._find_free(plain)) if plain else [])
         found_later = iter((yield from self._find_free(ended)) if ended else [])
         found = []
-        for each, end in zip(batch, ends, strict=True):
+        for sentence, end in zip(batch, ends, strict=True):
             if end is None:
                 found.append(next(found_plain))
             else:
-                rest = math.log1p(-math.exp(end.log_prob - each.start))  # the probability left without EOS
-                others = [with_log_prob(other, other.log_prob + rest, each) for other in next(found_later)]
+                rest = math.log1p(-math.exp(end.log_prob - sentence.start))  # the probability left without EOS
+                others = [with_log_prob(other, other.log_prob + rest, sentence) for other in next(found_later)]
                 found.append(rank([end, *others]))
         return [
-            start if each.limit == options.prefix + 1 else all_
-            for each, start, all_ in zip(batch, starts, found, strict=True)
+            start if sentence.limit == options.prefix + 1 else all_
+            for sentence, start, all_ in zip(batch, starts, found, strict=True)
         ]
 
     def _find_starts(self, batch: Sequence[QueuedRequest], width: int) -> Finding:
         """Find the likeliest tokens after the prefix of each sentence; EOS among them is a complete hypothesis."""
         options = replace(batch[0].options, beam=width, max_ended=width)
-        call = self._runtime.submit([replace(each, options=options) for each in batch], options.prefix + 1)
+        call = self._runtime.submit([replace(sentence, options=options) for sentence in batch], options.prefix + 1)
         yield call.awaited
         found = call.read()
-        for each, starts in zip(batch, found, strict=True):
+        for sentence, starts in zip(batch, found, strict=True):
             if options.prefix and len(starts) < width:  # CTranslate2 removed EOS
-                starts.append((yield from self._score_end(each, starts[0])))
+                starts.append((yield from self._score_end(sentence, starts[0])))
         return [rank(starts) for starts in found]
 
     def _score_end(self, sentence: QueuedRequest, other: Hypothesis) -> Generator[list[Any], None, Hypothesis]:

@@ -120,8 +120,8 @@ class Tasks(Generic[Outcome]):
         try:
             with self._lock:
                 self._start_more(group, AT_ONCE)
-        except BaseException:  # Ctrl-C: other tasks must not wait for these
-            future.cancel()
+        except BaseException as error:  # Ctrl-C, too: other tasks must not wait for these
+            self._fail(group, error)
             raise
         return future
 
@@ -283,7 +283,7 @@ class Tasks(Generic[Outcome]):
         if not group.future.done() and group.future.set_running_or_notify_cancel():
             group.future.set_result(result)
 
-    def _fail(self, group: _Group[Outcome], error: Exception) -> None:
+    def _fail(self, group: _Group[Outcome], error: BaseException) -> None:
         if not group.future.done() and group.future.set_running_or_notify_cancel():
             self._abandon(group)
             group.future.set_exception(error)
