@@ -28,11 +28,11 @@ TranslateTexts = Callable[[list[str], bool], Iterator[Translation]]
 def sample(document: Document, characters: int) -> Iterator[str]:
     """Texts from the beginning of a document, each with a line end, to detect its language."""
     size = 0
-    for each in document.segments:
+    for segment in document.segments:
         if size >= characters:
             break
-        size += len(each.text)
-        yield each.text + "\n"
+        size += len(segment.text)
+        yield segment.text + "\n"
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ RELUCTANT = 1.5
 FOREIGN = 0.8
 """Minimum probability of the languages that no model knows, all together, if one of them is the likeliest."""
 NAMED = 0.95
-"""The same if only the languages of one pair are known: who names a model has text for it, most likely. Of 2,000 words
+"""The same if only the languages of one pair are known: a user who names a model most likely has text for it. Of 2,000 words
 each of a dictionary, it takes 23 German and 33 English ones for foreign; FOREIGN would take 52 and 64."""
 CLEAR = 0.95
 """Minimum probability of a language that no model of one pair has for believing it without asking a model."""
@@ -133,7 +133,7 @@ def is_identifiable(code: str) -> bool:
 
 
 def _foreign(ranking: Ranking, candidates: Collection[str], known: Collection[str]) -> str | None:
-    """The language of a text if that is none of the candidates: one that no model knows, or not for this target."""
+    """The language of a text in none of the candidate languages: no model knows it, or none with this target."""
     best, possible = ranking.best, {base_language(code) for code in candidates}
     if best is None or best in possible:
         return None

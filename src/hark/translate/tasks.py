@@ -80,7 +80,7 @@ class Tasks(Generic[Outcome]):
         self._open: set[_Group[Outcome]] = set()
         """Groups whose futures are not done."""
         self._cancelled: deque[_Group[Outcome]] = deque()
-        """Groups whose requests the next step cancels: who cancels a future must not wait for the lock."""
+        """Groups whose requests the next step cancels: cancelling a future must not wait for the lock."""
         self._lock = RLock()
 
     @property
