@@ -34,8 +34,8 @@ RELUCTANT = 1.5
 FOREIGN = 0.8
 """Minimum probability of the languages that no model knows, all together, if one of them is the likeliest."""
 NAMED = 0.95
-"""The same if only the languages of one pair are known: a user who names a model most likely has text for it. Of 2,000 words
-each of a dictionary, it takes 23 German and 33 English ones for foreign; FOREIGN would take 52 and 64."""
+"""The same if only the languages of one pair are known: a user who names a model most likely has text for it. Of 2,000
+words each of a dictionary, it takes 23 German and 33 English ones for foreign; FOREIGN would take 52 and 64."""
 CLEAR = 0.95
 """Minimum probability of a language that no model of one pair has for believing it without asking a model."""
 CHECKED = 200
