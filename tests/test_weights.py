@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.bundle import SHORTLIST, TOKENIZER, Bundle, write_bundle, write_files
-from hark.engine.ctranslate2_search import FEW
+from hark.engine.ctranslate2 import FEW
 from hark.engine.opening import open_engine
 from hark.engine.request import Request
 from hark.errors import UserError

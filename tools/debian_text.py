@@ -7,29 +7,25 @@ FOLDER gets catalogues.en-it.tsv.xz and so on (English TAB translation, each pai
 text), and packages.tsv: version, source package, pairs and main licence of each package, for attribution. Portuguese is
 European; a Brazilian translation is used only where there is no European one, and these pairs come last.
 
-FILE has one package name per line; names that this Debian release does not have are skipped with a note. Killed and
-started again, the command continues: what is finished is in FOLDER/parts. Delete that folder to read all packages
-again, with other rules or a newer Debian.
+FILE has one package name per line; names that this Debian release does not have are skipped with a note.
 """
 
 import argparse
-import errno
-import json
-import lzma
+import gzip
 import os
 import re
-import shutil
+import subprocess
 import sys
+import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
 
-from hark.atomic import claim, clear, replace_file
-from hark.errors import HarkError, UserError
 from tools.catalogues import Pair, Tidy, read_catalogue
-from tools.debian import Package, download, find_licence, group, look_up, read_package
+from tools.voice_text import write_rows
 
 LANGUAGES = ("de", "fr", "es", "it", "nl", "pt")
 FALLBACKS = {"pt": ("pt_BR",)}
@@ -37,38 +33,120 @@ FALLBACKS = {"pt": ("pt_BR",)}
 PACKAGES = Path(__file__).with_name("debian_packages.txt")
 MOST_TRANSLATIONS = 4
 
+MAIN = re.compile(r"pool/(?:updates/)?main/")
+CATALOGUE = re.compile(r"(?:^|/)(\w\w(?:[_-]\w\w)?)(?:\.[\w-]+)?/LC_MESSAGES/[^/]+\.mo$")
+COPYRIGHT = re.compile(r"usr/share/doc/[^/]+/copyright(?:\.gz)?$")
+LICENCE = re.compile(r"^Files:[ \n]*\*[ \n][\s\S]*?^License:[ \t]*(\S.*)$", re.MULTILINE)
+NAMED_LICENCES = {  # in free text
+    "AGPL": r"Affero General Public",
+    "LGPL": r"(?:Lesser|Library) General Public",
+    "GPL": r"(?<!Affero )(?<!Lesser )(?<!Library )General Public Licen[cs]e|\bGPL\b",
+    "MPL": r"Mozilla Public",
+    "Apache": r"Apache Licen[cs]e",
+    "BSD": r"Redistribution and use in source and binary forms|\bBSD\b",
+    "MIT": r"Permission is hereby granted, free of charge",
+    "Artistic": r"Artistic Licen[cs]e",
+    "public domain": r"public domain",
+}
+UNKNOWN = "?"
+
 
 @dataclass(frozen=True)
-class Part:
-    """What one package gave: its licence, and pairs by locale (`pt_BR` beside `pt`)."""
-
+class Package:
     name: str
     version: str
     source: str
+
+
+@dataclass(frozen=True)
+class PackageText:
+    """What one package gave: its licence, and pairs by locale (`pt_BR` beside `pt`)."""
+
+    package: Package
     licence: str
-    languages: list[str]
     pairs: dict[str, list[Pair]]
 
-    def save(self, path: Path) -> None:
-        replace_file(path, lzma.compress(json.dumps(asdict(self), ensure_ascii=False).encode(), preset=1))
 
-    @classmethod
-    def load(cls, path: Path) -> "Part":
-        tree = json.loads(lzma.decompress(path.read_bytes()))
-        tree["pairs"] = {name: [(en, other) for en, other in pairs] for name, pairs in tree["pairs"].items()}
-        return cls(**tree)
+def apt(command: str, *words: str, folder: Path | None = None) -> str:
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        [command, *words], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, errors="replace", check=False
+    )
+    return done.stdout
 
 
 def read_names(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UserError(f"{path}: {reason}; name a file with one package name per line") from None
-    names = [name for line in lines if (name := line.partition("#")[0].strip())]
-    if wrong := next((name for name in names if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", name)), None):
-        raise UserError(f"{path}: {wrong!r} is not a package name; write one name per line")
-    return list(dict.fromkeys(names))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return list(dict.fromkeys(name for line in lines if (name := line.partition("#")[0].strip())))
+
+
+def look_up(names: Sequence[str]) -> dict[str, Package]:
+    """The packages of Debian's main that apt knows, by name."""
+    found = {}
+    for paragraph in apt("apt-cache", "show", "--no-all-versions", "--", *names).split("\n\n"):
+        fields: dict[str, str] = dict(re.findall(r"^(Package|Version|Source|Filename): (.*)$", paragraph, re.MULTILINE))
+        if MAIN.match(fields.get("Filename", "")):
+            name = fields["Package"]
+            found[name] = Package(name, fields["Version"], fields.get("Source", name).split()[0])
+    return found
+
+
+def read_package(package: Package, languages: Sequence[str]) -> PackageText:
+    """Download a package, and read it."""
+    tidies = {locale: Tidy(language) for language in languages for locale in locales(language)}
+    with TemporaryDirectory() as folder:
+        apt("apt-get", "download", f"{package.name}={package.version}", folder=Path(folder))
+        files = list(Path(folder).glob("*.deb"))
+        if not files:
+            raise SystemExit(f"{package.name}: cannot be downloaded: check the network, and `apt-get update`")
+        copyright_text, catalogues = read_files(files[0], set(tidies))
+    pairs = {locale: list(dict.fromkeys(read_pairs(catalogues[locale], tidies[locale]))) for locale in tidies}
+    return PackageText(package, find_licence(copyright_text), pairs)
+
+
+def open_package(file: BinaryIO) -> tarfile.TarFile:
+    """The files of a .deb: an ar archive that ends with data.tar.*."""
+    if file.read(8) != b"!<arch>\n":
+        raise tarfile.ReadError("not a Debian package")
+    while len(header := file.read(60)) == 60:
+        if header.startswith(b"data.tar"):
+            return tarfile.open(fileobj=file, mode="r|*")
+        length = int(header[48:58])
+        file.seek(length + length % 2, os.SEEK_CUR)
+    raise tarfile.ReadError("no data in the package")
+
+
+def read_files(path: Path, locales: set[str]) -> tuple[str, dict[str, list[bytes]]]:
+    """The copyright file of a package, and its catalogues by locale."""
+    copyright_text = ""
+    catalogues: dict[str, list[bytes]] = defaultdict(list)
+    with path.open("rb") as file, open_package(file) as archive:
+        for member in archive:
+            if not member.isfile():
+                continue
+            content = archive.extractfile(member)
+            if content and COPYRIGHT.search(member.name):
+                text = content.read()
+                text = gzip.decompress(text) if member.name.endswith(".gz") else text
+                copyright_text = copyright_text or text.decode("utf-8", "replace")
+            found = CATALOGUE.search(member.name)
+            if content and found and (locale := plain_locale(found[1])) in locales:
+                catalogues[locale].append(content.read())
+    return copyright_text, catalogues
+
+
+def plain_locale(name: str) -> str:
+    """The locale without the language's own country: it for it_IT, but pt_BR."""
+    language, _, country = name.replace("-", "_").partition("_")
+    return language if country.lower() in ("", language) else f"{language}_{country.upper()}"
+
+
+def find_licence(text: str) -> str:
+    """The licence of all files that name no other, or those that a copyright file in free text mentions."""
+    if found := LICENCE.search(text):
+        return " ".join(found[1].split())
+    words = " ".join(text.split())
+    return "/".join(name for name, pattern in NAMED_LICENCES.items() if re.search(pattern, words)) or UNKNOWN
 
 
 def read_pairs(catalogues: Iterable[bytes], tidy: Tidy) -> Iterator[Pair]:
@@ -81,59 +159,12 @@ def read_pairs(catalogues: Iterable[bytes], tidy: Tidy) -> Iterator[Pair]:
             yield from tidy(english, other)
 
 
-def make_part(package: Package, path: Path, languages: Iterable[str]) -> Part:
-    tidies = {locale: tidy(language) for language in languages for locale in locales(language)}
-    copyright_text, catalogues = read_package(path, set(tidies))
-    pairs = {locale: list(dict.fromkeys(read_pairs(catalogues.get(locale, ()), tidies[locale]))) for locale in tidies}
-    return Part(package.name, package.version, package.source, find_licence(copyright_text), [*languages], pairs)
-
-
-@cache
-def tidy(language: str) -> Tidy:
-    return Tidy(language)
-
-
 def locales(language: str) -> list[str]:
     """The locales of a language, from the one that is preferred."""
     return [language, *FALLBACKS.get(language, ())]
 
 
-def collect(names: Sequence[str], languages: Sequence[str], folder: Path) -> list[Path]:
-    """Make the parts of all packages that this Debian has; return their files."""
-    parts = {name: folder / "parts" / f"{name}.json.xz" for name in names}
-    known = {name: Part.load(path).languages for name, path in parts.items() if path.exists()}
-    open_names = [name for name in names if not set(languages) <= set(known.get(name, ()))]
-    if not open_names:
-        return list(parts.values())
-    packages = look_up(open_names)
-    if not packages and not known:
-        raise UserError("apt knows none of these packages: run `apt-get update` as root first")
-    for name in open_names:
-        if name not in packages:
-            sys.stderr.write(f"{name}: skipped, not in main of this Debian release\n")
-    scratch = folder / "scratch"
-    lock = claim(scratch, folder)
-    number = len(names) - len(open_names)
-    try:
-        clear(scratch)
-        for some in group(packages.values()):
-            files = download(some, scratch)
-            for package in some:
-                wanted = dict.fromkeys((*known.get(package.name, ()), *languages))
-                part = make_part(package, files[package.name], list(wanted))
-                part.save(parts[package.name])
-                files[package.name].unlink()
-                number += 1
-                counts = ", ".join(f"{locale} {len(pairs):,}" for locale, pairs in part.pairs.items())
-                size = f"{package.size / 1e6:.1f} MB"
-                sys.stderr.write(f"{number}/{len(names)} {package.name} {package.version} ({size}): {counts}\n")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        os.close(lock)
-    return [path for path in parts.values() if path.exists()]
-
-
-def choose(parts: Sequence[Part], language: str) -> dict[Pair, str]:
+def choose(parts: Sequence[PackageText], language: str) -> dict[Pair, str]:
     """The pairs of a language, each with the package it came from first."""
     chosen: dict[Pair, str] = {}
     for locale in locales(language):
@@ -146,34 +177,28 @@ def choose(parts: Sequence[Part], language: str) -> dict[Pair, str]:
         for part in parts:
             for english, other in part.pairs.get(locale, ()):
                 if other in translations[english]:
-                    chosen.setdefault((english, other), part.name)
+                    chosen.setdefault((english, other), part.package.name)
     return chosen
 
 
-def write_text(folder: Path, paths: Iterable[Path], languages: Sequence[str]) -> None:
+def write_text(folder: Path, parts: Sequence[PackageText], languages: Sequence[str]) -> None:
     """Write the pairs of each language and the table of packages, and print how much there is."""
-    parts = [Part.load(path) for path in paths]
-    taken, notes = {}, []
-    sys.stdout.write("| file | pairs | English words | other words | bytes |\n|---|---:|---:|---:|---:|\n")
+    taken = {}
     for language in languages:
         chosen = choose(parts, language)
         taken[language] = Counter(chosen.values())
         name = f"catalogues.en-{language}.tsv.xz"
-        text = "".join(f"{english}\t{other}\n" for english, other in chosen)
-        content = lzma.compress(text.encode(), preset=2)  # the default: a sixth smaller, three times slower
-        replace_file(folder / name, content)
-        words = [sum(len(pair[side].split()) for pair in chosen) for side in (0, 1)]
-        sys.stdout.write(f"| {name} | {len(chosen):,} | {words[0]:,} | {words[1]:,} | {len(content):,} |\n")
-        own = {pair for part in parts for pair in part.pairs.get(language, ())}
-        for borrowed in FALLBACKS.get(language, ()):
-            notes.append(f"{name}: the last {len(chosen.keys() - own):,} pairs are {borrowed}\n")
-    sys.stdout.writelines(notes)
+        write_rows(folder / name, chosen)
+        own = {pair for part in parts for pair in part.pairs[language]}
+        sys.stdout.write(
+            f"{name}: {len(chosen):,} pairs, of which the last {len(chosen.keys() - own):,} are fallbacks\n"
+        )
     rows = [["package", "version", "source", *(f"pairs_{language}" for language in languages), "main_licence"]]
     for part in parts:
-        counts = [taken[language][part.name] for language in languages]
+        package, counts = part.package, [taken[language][part.package.name] for language in languages]
         if any(counts):
-            rows.append([part.name, part.version, part.source, *map(str, counts), part.licence])
-    replace_file(folder / "packages.tsv", "".join("\t".join(row) + "\n" for row in rows).encode())
+            rows.append([package.name, package.version, package.source, *map(str, counts), part.licence])
+    (folder / "packages.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def main() -> None:
@@ -182,22 +207,20 @@ def main() -> None:
     parser.add_argument("--to", nargs="+", required=True, choices=LANGUAGES, metavar="LANGUAGE", dest="languages")
     parser.add_argument("--packages", type=Path, default=PACKAGES, help=f"by default tools/{PACKAGES.name}")
     asked = parser.parse_args()
-    languages = list(dict.fromkeys(asked.languages))
-    try:
-        names = read_names(asked.packages)
-        (asked.folder / "parts").mkdir(parents=True, exist_ok=True)
-        write_text(asked.folder, collect(names, languages, asked.folder), languages)
-    except UserError as error:
-        sys.exit(f"debian_text: {error}")
-    except HarkError as error:
-        sys.exit(f"debian_text: {error}; the same command continues where it stopped")
-    except OSError as error:
-        way = "free some space" if error.errno == errno.ENOSPC else "name another folder"
-        sys.exit(
-            f"debian_text: {error.filename or asked.folder}: {error.strerror}; {way} and run the same command again"
-        )
-    except KeyboardInterrupt:
-        sys.exit("debian_text: stopped; the same command continues")
+    languages, names = list(dict.fromkeys(asked.languages)), read_names(asked.packages)
+    packages = look_up(names)
+    if not packages:
+        raise SystemExit("apt knows none of these packages: run `apt-get update` as root first")
+    parts = []
+    for number, name in enumerate(names, 1):
+        if name not in packages:
+            sys.stderr.write(f"{name}: skipped, not in main of this Debian release\n")
+            continue
+        parts.append(read_package(packages[name], languages))
+        counts = ", ".join(f"{locale} {len(pairs):,}" for locale, pairs in parts[-1].pairs.items())
+        sys.stderr.write(f"{number}/{len(names)} {name} {packages[name].version}: {counts}\n")
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    write_text(asked.folder, parts, languages)
 
 
 if __name__ == "__main__":

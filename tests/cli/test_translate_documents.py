@@ -295,7 +295,7 @@ def test_a_damaged_file_does_not_stop_the_others(hark: Hark) -> None:
 KILLED = """
 import os, signal, sys
 from hark.cli import main
-from hark.documents.cache import SegmentCache
+from hark.documents.translate import SegmentCache
 
 add = SegmentCache.add
 

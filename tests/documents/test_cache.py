@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hark.documents.cache import SegmentCache, cache_path
 from hark.documents.formats import SegmentOutcome
+from hark.documents.translate import SegmentCache, cache_path
 from hark.errors import HarkError, UserError
 from hark.translate.align import Link
 from hark.translate.translation import Reason
@@ -74,8 +74,7 @@ def test_no_folder(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from hark.documents.cache import SegmentCache
-from hark.documents.translate import translate_document
+from hark.documents.translate import SegmentCache, translate_document
 from tests.documents.plain import Lines, Reversing
 
 class Mortal(SegmentCache):

@@ -21,7 +21,7 @@ from hark.engine.batching import (
     QueuedRequest,
     Workload,
 )
-from hark.engine.intake import Intake
+from hark.engine.interface import Intake
 from hark.engine.request import BULK_EVERY, Request
 from hark.errors import UserError
 

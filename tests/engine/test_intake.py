@@ -5,7 +5,7 @@ from threading import Thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.engine.intake import Intake
+from hark.engine.interface import Intake
 from hark.engine.request import BULK_EVERY, Request
 from hark.errors import UserError
 

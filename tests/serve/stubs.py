@@ -16,9 +16,8 @@ from hark.serve.running import RunningModel
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import Shelf
-from hark.translate.languages import LanguageChoice
 from hark.translate.load import Loaded
-from hark.translate.translator import Translator
+from hark.translate.translator import LanguageChoice, Translator
 from tests.loops import run
 from tests.translate.stub import Stub, formal_tokenizer, tokenizer
 

@@ -78,11 +78,11 @@ def test_an_idle_model_does_not_step() -> None:
     engine = Stub(shout)
     model = running(engine)
     model.submit("the cat", OPTIONS).result(WAIT)
-    model.call(lambda _: None).result(WAIT)  # what came before it is finished
+    model.submit("", OPTIONS).result(WAIT)  # needs no engine; what came before it is finished
     steps: list[int] = []
     step = engine.step
     engine.step = lambda: (steps.append(1), step())[1]  # type: ignore[method-assign]
-    model.call(lambda _: None).result(WAIT)
+    model.submit("", OPTIONS).result(WAIT)
     assert not steps
     model.close()
 
@@ -148,7 +148,6 @@ def test_what_is_submitted_after_closing_fails() -> None:
     later: list[Future[Any]] = [
         model.submit("the cat", OPTIONS),
         model.submit("the cat. " * MAX_INLINE_CHARS, OPTIONS),
-        model.call(lambda _: None),
         model.nll([("die Katze", "the cat")], ("de", "en"), urgent=True),
     ]
     for future in later:
@@ -160,10 +159,10 @@ def test_what_is_submitted_after_closing_fails() -> None:
 def test_no_future_hangs_that_is_submitted_while_the_model_closes() -> None:
     for _ in range(30):
         model = running(Stub(shout))
-        futures: list[Future[Any]] = [model.call(lambda _: "done")]
+        futures: list[Future[Any]] = [model.submit("", OPTIONS)]
         closing = close_in_background(model)
         while closing.is_alive():
-            futures.append(model.call(lambda _: "done"))
+            futures.append(model.submit("", OPTIONS))
             futures.append(model.submit("the cat", OPTIONS))
         for future in futures:
             assert future.exception(WAIT) is None or isinstance(future.exception(), EngineError)

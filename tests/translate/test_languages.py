@@ -13,18 +13,9 @@ from hark.models import list_models, shipped_folder
 from hark.text import detector
 from hark.text.vocabulary import TagScheme
 from hark.translate.choice import LoadedModels, choose
-from hark.translate.languages import (
-    UNKNOWN,
-    Answer,
-    Draft,
-    LanguageChoice,
-    Question,
-    find_language,
-    likely_other,
-    no_answer,
-    resolve,
-)
+from hark.translate.languages import Answer, Draft, Question, find_language, likely_other, resolve
 from hark.translate.piece import Options
+from hark.translate.translator import UNKNOWN, LanguageChoice
 
 EVERYDAY = Path(__file__).parents[2] / "benchmarks" / "everyday.toml"
 
@@ -119,7 +110,7 @@ def test_the_translations_of_a_word_tell_its_language(text: str, source: str, ta
 
 
 def test_the_phrase_table_tells_the_language_of_a_text() -> None:
-    assert find("Abbrechen", "en", no_answer) == "de"
+    assert find("Abbrechen", "en", lambda _: None) == "de"
 
 
 def test_without_a_target_english_needs_one() -> None:
@@ -150,8 +141,8 @@ def test_models_are_asked_only_if_the_text_cannot_tell() -> None:
 
 
 def test_without_answers_a_doubtful_language_is_unknown() -> None:
-    assert find("hotel", "de", no_answer) is None
-    assert find("Es gibt 25 Hunde.", "en", no_answer) == "de"
+    assert find("hotel", "de", lambda _: None) is None
+    assert find("Es gibt 25 Hunde.", "en", lambda _: None) == "de"
 
 
 def test_a_text_without_words_may_be_in_any_language() -> None:

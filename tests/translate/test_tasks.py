@@ -166,6 +166,46 @@ def test_a_cancelled_group_starts_no_more_tasks(monkeypatch: pytest.MonkeyPatch)
     assert len(started) == 4
 
 
+def test_who_cancels_does_not_wait_while_tasks_start() -> None:
+    starting, go_on = Event(), Event()
+
+    def slow() -> Iterator[Task[str]]:
+        starting.set()
+        go_on.wait(WAIT)
+        yield conversation(2, [1])
+
+    tasks: Tasks[str] = Tasks(Stub())
+    gone, kept = tasks.begin([conversation(0, [1])], list), Future[list[str]]()
+    thread = Thread(target=lambda: tasks.begin(slow(), list, future=kept))
+    thread.start()
+    assert starting.wait(WAIT)
+    cancelling = Thread(target=gone.cancel)
+    cancelling.start()
+    cancelling.join(WAIT)
+    assert gone.cancelled()
+    assert not cancelling.is_alive()
+    go_on.set()
+    thread.join(WAIT)
+    finish(tasks, [kept])
+    assert kept.result() == [alone(2, [1])]
+    assert tasks.pending == 0
+    assert not tasks.working
+
+
+def test_a_group_that_cannot_start_fails_with_its_error() -> None:
+    def broken() -> Iterator[Task[str]]:
+        yield conversation(1, [1])
+        raise UserError("no such language")
+
+    tasks: Tasks[str] = Tasks(Stub())
+    future = Future[list[str]]()
+    with pytest.raises(UserError, match="no such language"):
+        tasks.begin(broken(), list, future=future)
+    with pytest.raises(UserError, match="no such language"):
+        future.result(0)
+    assert tasks.pending == 0
+
+
 def test_urgent_tasks_submit_urgent_requests() -> None:
     engine = Stub(batch_size=1)
     tasks: Tasks[str] = Tasks(engine)
@@ -355,7 +395,7 @@ def test_threads_get_their_own_translations_and_one_steps_at_a_time() -> None:
 
     assert in_threads(work) == [texts_of(number) for number in range(THREADS)]
     assert not engine.collided.is_set()
-    assert made.pending == 0
+    assert made.tasks.pending == 0
 
 
 @pytest.mark.usefixtures("hectic")

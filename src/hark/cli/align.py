@@ -86,12 +86,12 @@ class EvidenceFinder:
 
 def translate_quickly(loaded: "Loaded", source: str, target: str, texts: list[str]) -> list[str]:
     """Translate sentences well enough to compare their words."""
-    from hark.cli.documents import segment_progress
     from hark.cli.model_choice import model_codes
+    from hark.cli.streams import shown_count
 
     codes = dict(zip(("source", "target"), model_codes(loaded, source, target), strict=True))
     translated: list[str] = []
-    with segment_progress(f"{source} to {target}", len(texts)) as advance:
+    with shown_count("{task.completed:,} of {task.total:,} segments", len(texts), f"{source} to {target}") as advance:
         for each in loaded.translate(texts, **codes, beam=1, check=False, split=False, formality=None):
             translated.append(each.text)
             advance(1)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain, count
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from hark.errors import HarkError, UserError
 
 if TYPE_CHECKING:
-    from hark.documents.cache import SegmentCache
     from hark.documents.formats import Document, ReadingOptions
     from hark.documents.memory import Memory
     from hark.documents.report import DocumentReport
-    from hark.documents.translate import TranslatedDocument
+    from hark.documents.translate import SegmentCache, TranslatedDocument
     from hark.text.address import Formality
     from hark.text.terms import Terms
     from hark.translate.load import Loaded
@@ -107,7 +106,7 @@ def kept_segments(
     opened: OpenedDocument, output: Path | None, choices: DocumentChoices
 ) -> "Iterator[SegmentCache | None]":
     """Keep the finished segments beside the output until it is complete."""
-    from hark.documents.cache import SegmentCache, cache_path
+    from hark.documents.translate import SegmentCache, cache_path
 
     if output is None:
         yield None
@@ -126,6 +125,7 @@ def kept_segments(
 def translate_segments(
     opened: OpenedDocument, choices: DocumentChoices, cache: "SegmentCache | None", memory: "Memory | None"
 ) -> "TranslatedDocument":
+    from hark.cli.streams import shown_count
     from hark.documents.translate import translate_document
 
     def translate(texts: list[str], align: bool) -> "Iterator[Translation]":
@@ -140,7 +140,9 @@ def translate_segments(
             **choices.options,
         )
 
-    with segment_progress(opened.path.name, len(opened.document.segments)) as advance:
+    with shown_count(
+        "{task.completed:,} of {task.total:,} segments", len(opened.document.segments), opened.path.name
+    ) as advance:
         return translate_document(opened.document, translate, cache, memory, advance)
 
 
@@ -164,28 +166,6 @@ def describe_settings(opened: OpenedDocument, choices: DocumentChoices) -> str:
 def digest_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def segment_progress(name: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a callback that takes the number of finished segments. Shown on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich import progress
-    from rich.console import Console
-
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("segments"),
-        progress.TimeElapsedColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(name, total=total)
-        yield lambda count: bars.update(bar, advance=count)
 
 
 def is_document(path: Path, suffix: str | None = None) -> bool:
@@ -304,8 +284,9 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     from hark.models import describe_model
     from hark.text.detector import GLANCE
     from hark.translate.choice import LoadedModels
-    from hark.translate.languages import UNKNOWN, check_other, resolve
+    from hark.translate.languages import check_other, resolve
     from hark.translate.load import Loaded
+    from hark.translate.translator import UNKNOWN
 
     content = read_content(path)
     reading = replace(

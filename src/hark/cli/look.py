@@ -108,8 +108,8 @@ def load_for(
     Invalid input fails here, before the slow import of torch."""
     from hark.cli.model_choice import choose_model, model_codes
     from hark.inspect.beginning import first_sentence
-    from hark.translate.languages import UNKNOWN
     from hark.translate.load import Loaded
+    from hark.translate.translator import UNKNOWN
 
     wanted = source
     if preset:

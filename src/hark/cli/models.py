@@ -161,8 +161,8 @@ def show_table(installed: "list[InstalledModel]") -> None:
     rows = [(model.name, model.languages, f"{model.size / 1e6:.1f} MB") for model in installed]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     room = max(MIN_COLUMNS, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
-    for each, (name, pair, size) in zip(installed, rows, strict=True):
-        about = f"unusable: {each.problem}" if each.problem else each.summary
+    for model, (name, pair, size) in zip(installed, rows, strict=True):
+        about = f"unusable: {model.problem}" if model.problem else model.summary
         line = f"{name.ljust(widths[0])}  {pair.ljust(widths[1])}  {size.rjust(widths[2])}  {about}".rstrip()
         sys.stdout.write((line if room is None or len(line) <= room else line[: room - 1] + "…") + "\n")
 

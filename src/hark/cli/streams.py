@@ -255,23 +255,25 @@ def check_new_file(path: Path | None, form: Literal["HTML", "SVG"], hint: str = 
 
 
 @contextmanager
-def shown_count(counted: str, total: int) -> Iterator[Callable[[], None]]:
-    """Yield a callback to call after each item. The count is shown on stderr, if that is a terminal."""
+def shown_count(counted: str, total: int, name: str = "") -> Iterator[Callable[..., None]]:
+    """Yield a callback to call after an item, or with a number of items. The count is shown on stderr, if that is a
+    terminal, behind a name."""
     if not sys.stderr.isatty():
-        yield lambda: None
+        yield lambda _=1: None
         return
     from rich import progress
     from rich.console import Console
 
     columns = (
+        *([progress.TextColumn("{task.description}")] if name else []),
         progress.BarColumn(),
         progress.TextColumn(counted),
         progress.TimeElapsedColumn(),
         progress.TimeRemainingColumn(),
     )
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task("", total=total)
-        yield lambda: bars.advance(bar)
+        bar = bars.add_task(name, total=total)
+        yield lambda count=1: bars.advance(bar, count)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from html import unescape
 from hark.documents.encoding import DecodedText
 from hark.documents.formats import Document
 from hark.documents.markup_tokens import pair_up, tokenise
-from hark.documents.messages import EncodedMessage, Message, is_identifier
+from hark.documents.messages import EncodedMessage, Message, add_tag, is_identifier
 from hark.documents.placing import InlineTree
 from hark.documents.splicing import SplicedDocument
 from hark.documents.xml_elements import XmlElements, attributes
@@ -80,12 +80,8 @@ def _read_value(raw: str) -> EncodedMessage | None:
         elif token.name == _PLACEHOLDER:
             until = max(number, partners[number])
             tree.add_placeholder("".join(each.raw for each in tokens[number : until + 1]))
-        elif partners[number] > number:
-            tree.open(token.raw)
-        elif partners[number] >= 0:
-            tree.close(token.raw)
         else:
-            tree.add_mark(token.raw, ordered=token.kind in ("open", "close"))
+            add_tag(tree, token, number, partners[number])
     message = Message(raw, tree, lead, tail, partial(_escape, quoted, written))
     return EncodedMessage(raw, message, partial(_protect_start, lead))
 

@@ -166,28 +166,28 @@ class WordScheme(XmlScheme):
             return
         written = self._language.run_properties(run, source) if self._language else None
         form = run_format(run, _RUN, source, ' xml:space="preserve"', written)
-        for each in run.elements:
-            name = each.name
+        for part in run.elements:
+            name = part.name
             if name in _DROPPED or name == "w:rPr":
                 continue
             if name == "w:t":
-                text = each.text if each.attributes.get("xml:space") == "preserve" else each.text.strip()
+                text = part.text if part.attributes.get("xml:space") == "preserve" else part.text.strip()
                 yield TextRun(text.replace("\n", " "), form)
                 continue
-            raw = around(run, each, properties, source)
+            raw = around(run, part, properties, source)
             if name == "w:noBreakHyphen":
                 yield TextRun("\N{NON-BREAKING HYPHEN}", form)
             elif name == "w:ruby":  # the reading above the characters has no place in a translation
-                base = each.find("w:rubyBase")
+                base = part.find("w:rubyBase")
                 yield from self._content(base, source) if base is not None else ()
             elif name == "w:fldChar":
-                yield _FieldPart(raw, kind=each.attributes.get("w:fldCharType", ""))
+                yield _FieldPart(raw, kind=part.attributes.get("w:fldCharType", ""))
             elif name == "w:instrText":
-                yield _FieldPart(raw, kind="instruction", instruction=each.text)
+                yield _FieldPart(raw, kind="instruction", instruction=part.text)
             elif name in ("w:tab", "w:ptab"):
                 yield Kept(raw, splits=True)
             elif name in ("w:br", "w:cr"):
-                page = each.attributes.get("w:type", "textWrapping") != "textWrapping"
+                page = part.attributes.get("w:type", "textWrapping") != "textWrapping"
                 yield Kept(raw, splits=page, line_break=not page)
             else:
                 yield Kept(raw)
@@ -200,10 +200,10 @@ def is_on(toggle: Node | None) -> bool:
 def _tags(outer: Node, content: Node, source: Source) -> tuple[str, str]:
     """What stands before and after the content of an element: its tags, with its properties."""
     start = content.inner_start
-    for each in content.elements:
-        if not each.name.endswith("Pr"):
+    for element in content.elements:
+        if not element.name.endswith("Pr"):
             break
-        start = each.end
+        start = element.end
     return source.text(outer.start, start), source.text(content.inner_end, outer.end)
 
 
@@ -317,8 +317,8 @@ class WordLanguage:
         children = list(properties.elements) if properties is not None else []
         names = {_local(each) for each in children}
         parts: list[tuple[str, str]] = []
-        for each in children:
-            name, raw = _local(each), source.text(each.start, each.end)
+        for child in children:
+            name, raw = _local(child), source.text(child.start, child.end)
             if name in ("rtl", "lang"):
                 continue
             parts.append((name, raw))

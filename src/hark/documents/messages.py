@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from gettext import c2py
 
-from hark.documents.markup_tokens import pair_up, tokenise
+from hark.documents.markup_tokens import Token, pair_up, tokenise
 from hark.documents.placing import InlineTree, place
 from hark.text.rewrite import Span
 from hark.text.shapes import SHAPES
@@ -141,12 +141,18 @@ def _add_tags(tree: InlineTree, raw: str) -> None:
     for number, token in enumerate(tokens):
         if token.kind == "text":
             tree.add_text(token.raw)
-        elif partners[number] > number:
-            tree.open(token.raw)
-        elif partners[number] >= 0:
-            tree.close(token.raw)
         else:
-            tree.add_mark(token.raw, ordered=token.kind in ("open", "close"))
+            add_tag(tree, token, number, partners[number])
+
+
+def add_tag(tree: InlineTree, token: Token, number: int, partner: int) -> None:
+    """Add a tag with its number and that of the other tag of its element, -1 if it has none."""
+    if partner > number:
+        tree.open(token.raw)
+    elif partner >= 0:
+        tree.close(token.raw)
+    else:
+        tree.add_mark(token.raw, ordered=token.kind in ("open", "close"))
 
 
 _TWO = "nplurals=2; plural=(n != 1);"

@@ -169,26 +169,26 @@ class OpenScheme(XmlScheme):
         return self._styles.get(name) or TextStyle(name, code=name in _CODE_STYLES)
 
     def _items(self, children: Sequence[Node | str], form: TextFormat, source: Source) -> Iterator[Item]:
-        for each in children:
-            if isinstance(each, str):
-                yield TextRun(each, form)
+        for child in children:
+            if isinstance(child, str):
+                yield TextRun(child, form)
                 continue
-            name = each.name
+            name = child.name
             if name in _DROPPED:
                 continue
-            raw = source.text(each.start, each.end)
-            tags = source.text(each.start, each.inner_start), source.text(each.inner_end, each.end)
-            if name == "text:span" and not ((style := self._style(each)).hidden or style.code):
+            raw = source.text(child.start, child.end)
+            tags = source.text(child.start, child.inner_start), source.text(child.inner_end, child.end)
+            if name == "text:span" and not ((style := self._style(child)).hidden or style.code):
                 inner = form
                 if style.look and not tags[0].endswith("/>"):
                     inner = TextFormat((*form.look, style.look), form.opening + tags[0], tags[1] + form.closing)
-                yield from self._items(each.children, inner, source)
+                yield from self._items(child.children, inner, source)
             elif name in _WITHIN:
-                yield from self._items(each.children, form, source)
-            elif name in _WRAPPING and each.children:
-                yield Wrap(*tags, pair_halves(list(self._items(each.children, form, source))))
+                yield from self._items(child.children, form, source)
+            elif name in _WRAPPING and child.children:
+                yield Wrap(*tags, pair_halves(list(self._items(child.children, form, source))))
             elif name == "text:s":
-                single = each.attributes.get("text:c", "1") == "1"
+                single = child.attributes.get("text:c", "1") == "1"
                 yield TextRun(" ", form) if single else Kept(form.wrap(raw), splits=True)
             elif name == "text:tab":
                 yield Kept(form.wrap(raw), splits=True)
@@ -196,13 +196,13 @@ class OpenScheme(XmlScheme):
                 yield Kept(form.wrap(raw), line_break=True)
             elif name.endswith(("-start", "-end")) or name == "office:annotation":
                 named = ("text:name", "text:id", "text:change-id", "office:name")
-                keys = [each.attributes[key] for key in named if key in each.attributes]
+                keys = [child.attributes[key] for key in named if key in child.attributes]
                 kind = name.removesuffix("-start").removesuffix("-end")
                 yield Half(raw, key=f"{kind} {keys}", opens=not name.endswith("-end"))
             else:
                 shown = name not in _TEXTLESS and not name.startswith("draw:")
-                shown = shown and (name != "text:span" or not self._style(each).hidden)
-                yield Kept(form.wrap(raw), placeholder=shown and any(node.text.strip() for node in each.walk()))
+                shown = shown and (name != "text:span" or not self._style(child).hidden)
+                yield Kept(form.wrap(raw), placeholder=shown and any(node.text.strip() for node in child.walk()))
 
 
 def _collapse(items: list[Item]) -> list[Item]:

@@ -176,35 +176,35 @@ class DrawingScheme(XmlScheme):
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
         if block.name == "p:sp" and any(each.name == "p:ph" for each in block.walk()):
             return
-        for each in block.walk():
-            if each.name == "a:p":
-                text = self._read(each, source)
+        for node in block.walk():
+            if node.name == "a:p":
+                text = self._read(node, source)
                 if self._target and text.segments:
-                    yield from self._direction(each, source)
+                    yield from self._direction(node, source)
                 yield text
-            elif each.name in self.blocks and each.name.endswith("cNvPr"):
-                yield AttributeText(each, "descr", source)
-            elif each.name == "c:v":
-                yield plain_text(each)
+            elif node.name in self.blocks and node.name.endswith("cNvPr"):
+                yield AttributeText(node, "descr", source)
+            elif node.name == "c:v":
+                yield plain_text(node)
 
     def _read(self, paragraph: Node, source: Source) -> ParagraphText:
         items: list[Item] = []
         start, end = paragraph.inner_start, paragraph.inner_end
-        for each in paragraph.elements:
-            match each.name:
+        for part in paragraph.elements:
+            match part.name:
                 case "a:pPr":
-                    start = each.end
+                    start = part.end
                 case "a:endParaRPr":
-                    end = each.start
+                    end = part.start
                 case "a:r":
-                    text = each.find("a:t")
+                    text = part.find("a:t")
                     if text is not None:
-                        form = run_format(each, self.names, source, "", self._written(each, source))
+                        form = run_format(part, self.names, source, "", self._written(part, source))
                         items += split_text(text.text, form)
                 case "a:br":
-                    items.append(Kept(source.text(each.start, each.end), line_break=True))
+                    items.append(Kept(source.text(part.start, part.end), line_break=True))
                 case _:  # fields and formulas
-                    items.append(Kept(source.text(each.start, each.end), placeholder=True))
+                    items.append(Kept(source.text(part.start, part.end), placeholder=True))
         return ParagraphText(start, end, items)
 
     def _written(self, run: Node, source: Source) -> str | None:

@@ -74,15 +74,15 @@ class StringScheme(XmlScheme):
             return
         # Readings of Japanese text (rPh) have no place in a translation.
         items: list[Item] = []
-        for each in block.elements:
-            if each.name == "x:t":
-                head = source.text(each.start, each.inner_start).removesuffix("/>").removesuffix(">")
+        for part in block.elements:
+            if part.name == "x:t":
+                head = source.text(part.start, part.inner_start).removesuffix("/>").removesuffix(">")
                 tail = f"</{head.split(None, 1)[0][1:]}>"
-                items += split_text(each.text, TextFormat((), f"{head}>", tail))
-            elif each.name == "x:r" and (text := each.find("x:t")) is not None:
-                items += split_text(text.text, run_format(each, _RUN, source, ' xml:space="preserve"'))
-            elif each.name not in ("x:rPh", "x:phoneticPr"):
-                items.append(Kept(source.text(each.start, each.end)))
+                items += split_text(part.text, TextFormat((), f"{head}>", tail))
+            elif part.name == "x:r" and (text := part.find("x:t")) is not None:
+                items += split_text(text.text, run_format(part, _RUN, source, ' xml:space="preserve"'))
+            elif part.name not in ("x:rPh", "x:phoneticPr"):
+                items.append(Kept(source.text(part.start, part.end)))
         yield ParagraphText(block.inner_start, block.inner_end, items)
 
 

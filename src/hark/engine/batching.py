@@ -7,7 +7,7 @@ from heapq import heapreplace
 from itertools import islice
 from typing import Literal
 
-from hark.engine.intake import Intake
+from hark.engine.interface import Intake
 from hark.engine.request import Request
 from hark.errors import UserError
 

@@ -1,7 +1,7 @@
 """Decoding requests and answers, in token ids. Depends on the standard library and numpy only, not on any engine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class Request:
 
     source: Sequence[int]
     """Encoder input: a language tag first, if the model needs one; EOS last. Empty for a model without encoder."""
-    search: DecodeConfig = field(default_factory=DecodeConfig)
+    search: DecodeConfig = DecodeConfig()
     prefix: Sequence[int] = ()
     """Target tokens that the translation must start with. For a model without encoder, the text to continue."""
     banned: Sequence[int] = ()

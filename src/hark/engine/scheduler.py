@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from hark.engine.intake import Intake
+from hark.engine.interface import Intake
 
 
 class Search(Protocol):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from hark.models import InstalledModel
-from hark.serve.model_thread import ModelThread
+from hark.serve.running import ModelThread
 from hark.serve.service import Service
 from hark.serve.shelf import answer
 from hark.serve.texts import Completion, Embedded, RunningEncoder, RunningGenerator

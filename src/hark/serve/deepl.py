@@ -269,7 +269,7 @@ def document_routes(
         return CompactJson({"document_id": stored.id, "document_key": document.key})
 
     def find(request: Request, fields: Fields) -> DocumentTask:
-        """The document of a request. One of somebody else, or with another key, does not exist."""
+        """The document of a request. A document of another owner, or with another key, counts as missing."""
         forget_expired()
         found = documents.get(request.path_params["id"])
         key = (fields.text("document_key") or "").encode()

@@ -72,7 +72,7 @@ class Glossaries:
         return sorted(own, key=lambda glossary: glossary.created)
 
     def get(self, number: str, owner: str) -> Glossary:
-        """A glossary of an owner; one of somebody else does not exist."""
+        """A glossary of an owner; that of another owner counts as missing."""
         found = self._all.get(number)
         if found is None or found.owner != owner:
             raise Refusal(404, "there is no such glossary")

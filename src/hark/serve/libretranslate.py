@@ -97,7 +97,7 @@ def routes(service: Service, settings: ServeSettings) -> list[Route]:
         return await answer_patiently(work(), settings.patience_seconds)
 
     async def download_file(request: Request) -> Response:
-        """No key is needed: whoever knows the random name was given it."""
+        """No key is needed: the random name is the secret."""
         stored = uploads.find(request.path_params["name"][:ID_CHARS])
         if stored is None:
             raise Refusal(404, "there is no such file: it was downloaded, or is older than an hour")

@@ -22,7 +22,7 @@ from typing import Any, Literal, TextIO
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hark.errors import HarkWarning
-from hark.serve.model_thread import ModelThread
+from hark.serve.running import ModelThread
 from hark.serve.service import Service
 
 Level = Literal["info", "warning", "error"]

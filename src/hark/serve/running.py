@@ -1,25 +1,29 @@
-"""A loaded model that translates, and the threads that translate and score with it."""
+"""Loaded models and their threads: everything that uses a model happens in its thread.
 
+Of a model that translates there may be two: one translates, the other scores.
+"""
+
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any
 
 from hark.engine.interface import EngineError
 from hark.engine.request import BULK_EVERY
 from hark.errors import HarkError
 from hark.facts import LanguagePair
 from hark.machine import available_cores
-from hark.serve.model_thread import ModelThread, fail
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
 from hark.translate.second_look import NLL
 from hark.translate.translation import Sentence, Translation
 
-Result = TypeVar("Result")
 OnSentence = Callable[[int, int, Sentence], object]
 """Called with the index of a finished sentence, the number of sentences, and the sentence."""
 MAX_INLINE_CHARS = 4_000
@@ -27,8 +31,134 @@ MAX_INLINE_CHARS = 4_000
 FULL_BATCH = 64
 """Pairs in a batch at which no further request is added to it, so that an urgent one does not have to wait long."""
 
+MAX_ORDERS_PER_STEP = 64
+"""Orders that are taken from the inbox before the next step of the engine, which must not run dry meanwhile."""
+
 NLLs = list[NLL | None]
 """Of each pair; None: it is too long for the model."""
+
+
+class ModelThread(ABC):
+    """Works for all clients with one model, in one thread, which sleeps while there is nothing to do.
+
+    Any thread may give orders, and gets futures. Everything else happens in that thread: no client waits for a lock,
+    and an engine need not be thread-safe.
+    """
+
+    def __init__(self, name: str) -> None:
+        """A derived class calls `start` when it is ready."""
+        self.name = name
+        self.failed = False
+        """Whether the engine failed. Then the model must be loaded again."""
+        self.sharing: Callable[[], int] = lambda: 1
+        """Returns the number of models that are working and share the cores."""
+        self.steps = self.step_sentences = 0
+        """Steps of the engine, and the sum over them of the sentences that it was decoding."""
+        self._inbox: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._open: set[Future[Any]] = set()
+        self._end: EngineError | None = None
+        """Why nothing may be submitted any more. Set before the thread may end, so that no future is left behind."""
+        self._thread = Thread(target=self._run, name=f"hark {name}", daemon=True)
+
+    @property
+    def open(self) -> int:
+        """The number of texts that are being worked on, wait for it, or are being prepared."""
+        return len(self._open)
+
+    @property
+    @abstractmethod
+    def working(self) -> bool:
+        """Whether the engine is working, or about to: then it must be stepped."""
+
+    @property
+    @abstractmethod
+    def queued(self) -> int:
+        """The number of sentences that wait for the engine."""
+
+    @property
+    @abstractmethod
+    def decoding(self) -> int:
+        """The number of sentences that the engine is working on."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """Step the engine. Only what it raises means that it failed."""
+
+    @abstractmethod
+    def free(self) -> None:
+        """Free the memory of the model."""
+
+    def stop(self) -> None:  # noqa: B027
+        """End what runs beside the thread, when this ends. May be called twice."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what is open, then free the memory. What is submitted meanwhile or later fails."""
+        self._end = self._end or EngineError(f"{self.name}: the model is closed")
+        self._inbox.put(None)
+        self._thread.join()
+
+    def _new_future(self) -> "Future[Any]":
+        future: Future[Any] = Future()
+        self._open.add(future)
+        future.add_done_callback(self._forget)
+        if self._end is not None:
+            fail(future, self._end)
+        return future
+
+    def _forget(self, future: "Future[Any]") -> None:
+        self._open.discard(future)
+        if future.cancelled():
+            self._wake()  # the thread may be waiting for the last open future
+
+    def _wake(self) -> None:
+        """Make the thread look for work."""
+        self._inbox.put(lambda: None)
+
+    def _guard(self, future: "Future[Any]", function: Callable[[], object]) -> None:
+        """Call a function; an error fails the future."""
+        if future.done():
+            return
+        try:
+            function()
+        except Exception as error:
+            fail(future, error)
+
+    def _run(self) -> None:
+        """Do what arrives in the inbox; step while there is work; sleep otherwise."""
+        closing, since_step = False, 0
+        try:
+            while self._open or not closing:
+                todo = None
+                if not self.working or since_step < MAX_ORDERS_PER_STEP:
+                    with suppress(Empty):
+                        todo = self._inbox.get(block=not self.working)
+                        since_step += 1
+                        closing = closing or todo is None
+                if todo is not None:
+                    todo()
+                elif self.working:
+                    since_step = 0
+                    self.steps += 1
+                    self.step_sentences += self.decoding
+                    self.step()
+        except Exception as error:  # only the engine raises here: it is in an unknown state
+            self.failed = True
+            self.stop()  # it completes some of the open futures
+            self._end = EngineError(f"{self.name}: the engine failed: {type(error).__name__}: {error}")
+            for future in list(self._open):
+                fail(future, self._end)
+        finally:
+            self.stop()
+            self.free()
+
+
+def fail(future: "Future[Any]", error: Exception) -> None:
+    """Complete a future with an error, unless it is done."""
+    with suppress(InvalidStateError):
+        future.set_exception(error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +231,7 @@ class RunningModel(ModelThread):
         super().__init__(name)
         self.loaded = loaded
         self._preparing = preparing
-        self._started: set[Future[Translation]] = set()
-        """The translator's futures: while there are any, it must be stepped."""
-        self._translator = loaded.translator
+        self._tasks = loaded.translator.tasks
         self._scoring = Scoring(loaded)
         self._scorer = ThreadPoolExecutor(1, f"hark score {name}") if loaded.engine.scores_meanwhile else None
         self._threads = threads or available_cores()
@@ -111,15 +239,15 @@ class RunningModel(ModelThread):
 
     @property
     def working(self) -> bool:
-        return bool(self._started)
+        return self._tasks.working
 
     @property
     def queued(self) -> int:
-        return len(self._translator.engine.intake)
+        return len(self._tasks.engine.intake)
 
     @property
     def decoding(self) -> int:
-        return max(0, self._translator.pending - self.queued)
+        return max(0, self._tasks.pending - self.queued)
 
     def submit(self, text: str, options: Options, on_sentence: OnSentence | None = None) -> "Future[Translation]":
         """Start translating a text. Cancelling the future frees its place. `on_sentence` is called in another thread.
@@ -127,26 +255,14 @@ class RunningModel(ModelThread):
         An engine that fails raises `EngineError` from all open futures.
         """
         future: Future[Translation] = self._new_future()
-        start = partial(self._start, future, text, options, on_sentence)
+        start = partial(self._guard, future, partial(self.loaded.translator.submit, text, options, on_sentence, future))
         if len(text) >= MAX_INLINE_CHARS:
             try:
-                self._preparing.submit(self._guard, future, start)
+                self._preparing.submit(start).add_done_callback(lambda _: self._wake())
             except RuntimeError:  # it is shut down
                 future.set_exception(EngineError("the server is shutting down"))
         else:
-            self._inbox.put(partial(self._guard, future, start))
-        return future
-
-    def call(self, function: Callable[[Loaded], Result]) -> "Future[Result]":
-        """Call a function with the model, in the model's thread."""
-        future: Future[Result] = self._new_future()
-
-        def run() -> None:
-            result = function(self.loaded)
-            if future.set_running_or_notify_cancel():
-                future.set_result(result)
-
-        self._inbox.put(partial(self._guard, future, run))
+            self._inbox.put(start)
         return future
 
     def nll(self, texts: Sequence[tuple[str, str]], languages: LanguagePair, urgent: bool) -> "Future[NLLs]":
@@ -162,40 +278,9 @@ class RunningModel(ModelThread):
                 fail(future, self._end or EngineError(f"{self.name}: the engine failed"))
         return future
 
-    def _start(
-        self, future: "Future[Translation]", text: str, options: Options, on_sentence: OnSentence | None
-    ) -> None:
-        inner = self._translator.submit(text, options, on_sentence)
-        self._inbox.put(partial(self._started.add, inner))
-        inner.add_done_callback(partial(self._pass_on, future))
-        # Called at once if the future was cancelled meanwhile.
-        future.add_done_callback(partial(self._cancel, inner))
-
-    def _pass_on(self, future: "Future[Translation]", inner: "Future[Translation]") -> None:
-        """Give a client the result, or the error, of the translator's future."""
-        self._inbox.put(partial(self._started.discard, inner))
-        if inner.cancelled() or future.done() or not future.set_running_or_notify_cancel():
-            return
-        error = inner.exception()
-        if error is None:
-            future.set_result(inner.result())
-        elif isinstance(error, EngineError):
-            self.failed = True  # before a client knows
-            future.set_exception(EngineError(f"{self.name}: {error}"))
-        else:
-            future.set_exception(error)
-
-    def _cancel(self, inner: "Future[Translation]", future: "Future[Translation]") -> None:
-        if future.cancelled():
-            self._inbox.put(partial(self._drop, inner))
-
-    def _drop(self, inner: "Future[Translation]") -> None:
-        if inner.cancel():
-            self._translator.step()  # frees its places in running batches
-
     def step(self) -> None:
-        self._translator.engine.use_threads(self._threads // max(1, self.sharing()))
-        self._translator.step()
+        self._tasks.engine.use_threads(self._threads // max(1, self.sharing()))
+        self._tasks.advance()  # what it raises ends this thread, which then fails the open futures
 
     def stop(self) -> None:
         if self._scorer is not None:

@@ -18,8 +18,7 @@ from hark.facts import LanguagePair
 from hark.machine import available_memory
 from hark.models import InstalledModel
 from hark.serve.bodies import Refusal
-from hark.serve.model_thread import ModelThread
-from hark.serve.running import RunningModel
+from hark.serve.running import ModelThread, RunningModel
 from hark.serve.settings import ServeSettings
 from hark.serve.texts import open_text_model
 from hark.text.address import Formality
@@ -287,7 +286,7 @@ class ModelChoice:
     ) -> Choice:
         """Choose a model for a text, see `hark.translate.choice`; the codes of the languages are the model's."""
         fitting = self.fitting(source, target, formality)
-        if written_in is not None:
+        if source is not None or written_in is not None:
             return Choice(fitting[0], *fitting[0].pairs[0], written_in)
         refused: list[Refusal] = []
         try:

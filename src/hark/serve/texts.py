@@ -14,7 +14,7 @@ from hark.bundle import CONFIG
 from hark.config import Shape
 from hark.errors import UserError, require
 from hark.models import InstalledModel
-from hark.serve.model_thread import ModelThread
+from hark.serve.running import ModelThread
 from hark.tasks.generate import GeneratedText, GenerateOptions, Generator, OngoingText, TokenChance
 from hark.weights import Array
 

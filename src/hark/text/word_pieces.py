@@ -130,20 +130,20 @@ _LOWER = _CharacterTable(str.lower)
 
 def with_space_marks(pieces: Sequence[str], special: Collection[str]) -> tuple[str, ...]:
     """The pieces of a vocab.txt as hark writes them; special ones stay as they are."""
-    return tuple(
-        piece if piece in special or not piece
-        else piece[len(CONTINUES) :] if piece.startswith(CONTINUES) and piece != CONTINUES
-        else SPACE + piece
-        for piece in pieces
-    )  # fmt: skip
+    return _exchange(CONTINUES, SPACE, pieces, special)
 
 
 def with_original_marks(pieces: Sequence[str], special: Collection[str]) -> tuple[str, ...]:
     """The inverse of `with_space_marks`."""
+    return _exchange(SPACE, CONTINUES, pieces, special)
+
+
+def _exchange(old: str, new: str, pieces: Sequence[str], special: Collection[str]) -> tuple[str, ...]:
+    """Take a mark off the pieces that begin with it, and put another one before those that do not."""
     return tuple(
         piece if piece in special or not piece
-        else piece[len(SPACE) :] if piece.startswith(SPACE) and piece != SPACE
-        else CONTINUES + piece
+        else piece[len(old) :] if piece.startswith(old) and piece != old
+        else new + piece
         for piece in pieces
     )  # fmt: skip
 

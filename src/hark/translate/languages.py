@@ -6,27 +6,14 @@ server, which does not wait: it yields questions, and is sent their answers. `La
 
 import math
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeVar
 
-from hark.errors import HarkError
 from hark.facts import LanguagePair
-from hark.models import InstalledModel, narrow, phrases_folder, preferred_sources
-from hark.text.detector import (
-    FLOOR,
-    GLANCE,
-    Ranking,
-    base_language,
-    everyday_words,
-    known_languages,
-    other_language,
-    rank,
-)
+from hark.models import InstalledModel, phrases_folder, preferred_sources
+from hark.text.detector import FLOOR, Ranking, base_language, everyday_words, known_languages, rank
 from hark.text.phrases import open_phrases
-from hark.text.vocabulary import TagScheme
-from hark.translate.piece import Options
 
 Result = TypeVar("Result")
 
@@ -47,8 +34,8 @@ RELUCTANT = 1.5
 FOREIGN = 0.8
 """Minimum probability of the languages that no model knows, all together, if one of them is the likeliest."""
 NAMED = 0.95
-"""The same if only the languages of one pair are known: who names a model has text for it, most likely. Of 2,000 words
-each of a dictionary, it takes 23 German and 33 English ones for foreign; FOREIGN would take 52 and 64."""
+"""The same if only the languages of one pair are known: a user who names a model most likely has text for it. Of 2,000
+words each of a dictionary, it takes 23 German and 33 English ones for foreign; FOREIGN would take 52 and 64."""
 CLEAR = 0.95
 """Minimum probability of a language that no model of one pair has for believing it without asking a model."""
 CHECKED = 200
@@ -113,10 +100,6 @@ def resolve(inquiry: Inquiry[Result], answer: Callable[[Question], Answer]) -> R
         return result
 
 
-def no_answer(_: Question) -> None:
-    """For callers that ask no models."""
-
-
 def find_language(
     text: str, target: str | None, fitting: Sequence[InstalledModel], offered: Sequence[InstalledModel]
 ) -> Inquiry[FoundLanguage]:
@@ -150,7 +133,7 @@ def is_identifiable(code: str) -> bool:
 
 
 def _foreign(ranking: Ranking, candidates: Collection[str], known: Collection[str]) -> str | None:
-    """The language of a text if that is none of the candidates: one that no model knows, or not for this target."""
+    """The language of a text in none of the candidate languages: no model knows it, or none with this target."""
     best, possible = ranking.best, {base_language(code) for code in candidates}
     if best is None or best in possible:
         return None
@@ -334,85 +317,3 @@ def whole(model: InstalledModel, offered: Iterable[InstalledModel]) -> Installed
 
 def plain(text: str) -> str:
     return text.strip(" .!?\n").casefold()
-
-
-UNKNOWN = "und"
-"""ISO 639 code of an undetermined language: no rules of any language apply."""
-CERTAIN = 0.9
-"""Minimum probability of a language of the model for translating a part of a text that is in another language."""
-
-
-class LanguageChoice:
-    """Chooses the languages of texts for one model, without asking it."""
-
-    def __init__(self, scheme: TagScheme, default: LanguagePair) -> None:
-        """`default`: the languages of a model of one pair."""
-        self.scheme, self.default = scheme, default
-        self.several = scheme.kind != "none"
-        self._model = InstalledModel(Path(), scheme.pairs if self.several else (default,))
-
-    def choose(self, text: str, options: Options) -> Options:
-        """Return the options with the languages of a text. Raise an error if the model has no such language."""
-        target = self.scheme.resolve_target(options.target) if self.several else self.default[1]
-        if self.several:
-            options = replace(options, target=target)
-            if options.source is not None:
-                options = replace(options, source=self.scheme.resolve_source(options.source))
-        if not options.detect or (options.source is not None and options.written_in is None):
-            return options if options.source is not None or not self.several else self._assume(options)
-        try:
-            found = self._find(text, target)
-        except HarkError:  # the detector is not installed: only models of several pairs need it
-            if self.several:
-                raise
-            return options
-        if not found.translatable:
-            return replace(self._assume(options) if self.several else options, written_in=found.code)
-        if options.written_in is not None and found.share < CERTAIN:
-            return options
-        options = replace(options, written_in=None)
-        if not self.several:
-            return options
-        if found.code is not None:
-            return replace(options, source=found.code, detected=True)
-        if self.scheme.kind == "target":  # the source begins with its own tag
-            self.scheme.resolve_source(None)
-        return self._assume(options)
-
-    def _assume(self, options: Options) -> Options:
-        """The options with the only source language there is, or an unknown one."""
-        sources = self.scheme.sources_of(options.target or "")
-        return replace(options, source=sources[0] if len(sources) == 1 else UNKNOWN, detected=True)
-
-    def _find(self, text: str, target: str) -> FoundLanguage:
-        if not text.strip():
-            return FoundLanguage(None)
-        fitting = narrow(self._model, [pair for pair in self._model.pairs if pair[1] == target])
-        return resolve(find_language(text[:GLANCE], target, [fitting], [self._model]), no_answer)
-
-    def pair(self, text: str, source: str | None, target: str | None) -> LanguagePair:
-        """The languages of a text, given or detected."""
-        return self.of(self.choose(text, Options(source=source, target=target)))
-
-    def of(self, options: Options) -> LanguagePair:
-        """The languages of a text with these options."""
-        return options.source or self.default[0], options.target or self.default[1]
-
-    def find_other(self, sentence: str, language: str, target: str) -> str | None:
-        """The model's code of a source language that a sentence is in, in a text in a language that is not translated.
-
-        Short sentences are identified, too: a text in several languages often has some.
-        """
-        other = other_language(sentence, language, target)
-        if other is None:
-            expected = {base_language(language), *map(base_language, self._sources(target))}
-            ranking = rank(sentence, expected)
-            other = ranking.best if ranking.best and ranking.share([ranking.best]) > CERTAIN else None
-        return None if other is None or other == base_language(language) else self.find(other, target)
-
-    def _sources(self, target: str) -> list[str]:
-        return self.scheme.sources_of(target) if self.several else [self.default[0]]
-
-    def find(self, language: str, target: str) -> str | None:
-        """The model's code of a source language for a target language, if it has one."""
-        return next((code for code in self._sources(target) if base_language(code) == base_language(language)), None)

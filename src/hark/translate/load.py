@@ -20,11 +20,10 @@ from hark.text.address import Formality, check_form, choose_address
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import open_phrases
 from hark.text.terms import Terms
-from hark.translate.languages import LanguageChoice
 from hark.translate.piece import Options
 from hark.translate.second_look import NLL, measure
 from hark.translate.translation import Translation
-from hark.translate.translator import Translator, describe_value
+from hark.translate.translator import LanguageChoice, Translator, describe_value
 
 if TYPE_CHECKING:
     from hark.model import Transformer

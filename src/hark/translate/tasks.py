@@ -5,6 +5,7 @@ the handling of one sentence reads from top to bottom in one function, while the
 tasks. Many threads may wait for one engine: one of them steps it, the others sleep until there is news (`Turns`).
 """
 
+from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -78,6 +79,8 @@ class Tasks(Generic[Outcome]):
         """Groups with tasks that have not started, the one that started some longest ago first."""
         self._open: set[_Group[Outcome]] = set()
         """Groups whose futures are not done."""
+        self._cancelled: deque[_Group[Outcome]] = deque()
+        """Groups whose requests the next step cancels: cancelling a future must not wait for the lock."""
         self._lock = RLock()
 
     @property
@@ -89,6 +92,11 @@ class Tasks(Generic[Outcome]):
         """The number of requests that the engine has not answered, queued or being decoded."""
         return len(self._pending)
 
+    @property
+    def working(self) -> bool:
+        """Whether there is anything to do in a step."""
+        return bool(self._pending or self._unstarted or self._to_score or self._cancelled)
+
     def begin(
         self,
         tasks: Iterable[Task[Outcome]],
@@ -96,29 +104,31 @@ class Tasks(Generic[Outcome]):
         urgent: bool = False,
         keys: Iterable[Hashable] | None = None,
         report: Callable[[int, Outcome], object] | None = None,
+        future: "Future[Result] | None" = None,
     ) -> "Future[Result]":
-        """Start tasks; `finish` turns their outcomes into one result. Cancelling the future cancels them.
+        """Start tasks; `finish` turns their outcomes into one result. Cancelling the future cancels them, and never
+        waits. `future`: the one to complete, by default a new one.
 
         The iterable is read lazily, as the engine has room: at most `MAX_RUNNING` tasks run at a time. Of tasks with
         the same key only one runs, and all share its outcome; the key None is never shared. `report` is called with the
         place and the outcome of each task as it finishes, in any order.
         """
-        future: Future[Result] = Future()
+        future = Future() if future is None else future
         group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent, report)
         self._open.add(group)
         future.add_done_callback(lambda done: self._close(group, done.cancelled()))
         try:
             with self._lock:
                 self._start_more(group, AT_ONCE)
-        except BaseException:  # Ctrl-C: other tasks must not wait for these
-            future.cancel()
+        except BaseException as error:  # Ctrl-C, too: other tasks must not wait for these
+            self._fail(group, error)
             raise
         return future
 
     def _close(self, group: _Group[Outcome], cancelled: bool) -> None:
         self._open.discard(group)
         if cancelled:
-            self._abandon(group)
+            self._cancelled.append(group)
 
     def _start(self, running: _Running[Outcome]) -> None:
         """Run a task, or make it wait for one with the same key."""
@@ -148,7 +158,7 @@ class Tasks(Generic[Outcome]):
         If it raises, the engine is in an unknown state, and all open futures fail: other threads may wait for them.
         """
         try:
-            return self._step()
+            return self.advance()
         except BaseException as error:
             failure = f"the engine failed: {type(error).__name__}: {error}"
             if isinstance(error, KeyboardInterrupt):
@@ -158,8 +168,11 @@ class Tasks(Generic[Outcome]):
                     self._fail(group, EngineError(failure))
             raise
 
-    def _step(self) -> bool:
+    def advance(self) -> bool:
+        """Step as `step` does, but leave it to the caller to fail the open futures if it raises."""
         answered = False
+        while self._cancelled:
+            self._abandon(self._cancelled.popleft())
         if self._unstarted:
             with self._lock:
                 group = next(iter(self._unstarted), None)
@@ -247,6 +260,8 @@ class Tasks(Generic[Outcome]):
         if running is None:  # cancelled while it was being answered
             return
         running.group.pending.discard(number)
+        if running.group.future.done():  # cancelled during this step
+            return
         if isinstance(answer, HarkError):
             self._fail(running.group, answer)
             return
@@ -265,10 +280,10 @@ class Tasks(Generic[Outcome]):
         except Exception as error:
             self._fail(group, error)
             return
-        if group.future.set_running_or_notify_cancel():
+        if not group.future.done() and group.future.set_running_or_notify_cancel():
             group.future.set_result(result)
 
-    def _fail(self, group: _Group[Outcome], error: Exception) -> None:
+    def _fail(self, group: _Group[Outcome], error: BaseException) -> None:
         if not group.future.done() and group.future.set_running_or_notify_cancel():
             self._abandon(group)
             group.future.set_exception(error)

@@ -10,22 +10,25 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from itertools import tee
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from hark.config import Config
 from hark.engine.interface import Engine
-from hark.errors import UserError
+from hark.errors import HarkError, UserError
+from hark.facts import LanguagePair
+from hark.models import InstalledModel, narrow
 from hark.text import segments
 from hark.text.address import Address, Formality, choose_address, contradicts, has_forms
-from hark.text.detector import base_language, other_language
+from hark.text.detector import GLANCE, base_language, other_language, rank
 from hark.text.language_names import language_name
 from hark.text.paragraphs import Unit, group
 from hark.text.phrases import Phrases
 from hark.text.rewrite import Span
 from hark.text.segments import TextLayout, join_across, lay_out, split_sentences
 from hark.text.shapes import CODE_LINE
-from hark.text.vocabulary import Coder, Vocabulary
-from hark.translate.languages import LanguageChoice
+from hark.text.vocabulary import Coder, TagScheme, Vocabulary
+from hark.translate.languages import FoundLanguage, find_language, resolve
 from hark.translate.piece import UNSURE, Options, address_of, find_items, has_unseen, translate_piece
 from hark.translate.second_look import SecondLook
 from hark.translate.tasks import Task, Tasks, Turns
@@ -35,6 +38,10 @@ PHRASE_SENTENCES = 3
 """Maximum sentences of a line that is looked up in the phrase table."""
 WINDOW = 1 << 14
 """Maximum texts of a stream that are in progress, or finished and waiting for an earlier one."""
+UNKNOWN = "und"
+"""ISO 639 code of an undetermined language: no rules of any language apply."""
+CERTAIN = 0.9
+"""Minimum probability of a language of the model for translating a part of a text that is in another language."""
 
 
 @runtime_checkable
@@ -44,6 +51,82 @@ class Arriving(Protocol):
     def ready(self) -> bool:
         """Whether `next` would return without waiting."""
         ...
+
+
+class LanguageChoice:
+    """Chooses the languages of texts for one model, without asking it."""
+
+    def __init__(self, scheme: TagScheme, default: LanguagePair) -> None:
+        """`default`: the languages of a model of one pair."""
+        self.scheme, self.default = scheme, default
+        self.several = scheme.kind != "none"
+        self._model = InstalledModel(Path(), scheme.pairs if self.several else (default,))
+
+    def choose(self, text: str, options: Options) -> Options:
+        """Return the options with the languages of a text. Raise an error if the model has no such language."""
+        target = self.scheme.resolve_target(options.target) if self.several else self.default[1]
+        if self.several:
+            options = replace(options, target=target)
+            if options.source is not None:
+                options = replace(options, source=self.scheme.resolve_source(options.source))
+        if not options.detect or (options.source is not None and options.written_in is None):
+            return options if options.source is not None or not self.several else self._assume(options)
+        try:
+            found = self._find(text, target)
+        except HarkError:  # the detector is not installed: only models of several pairs need it
+            if self.several:
+                raise
+            return options
+        if not found.translatable:
+            return replace(self._assume(options) if self.several else options, written_in=found.code)
+        if options.written_in is not None and found.share < CERTAIN:
+            return options
+        options = replace(options, written_in=None)
+        if not self.several:
+            return options
+        if found.code is not None:
+            return replace(options, source=found.code, detected=True)
+        if self.scheme.kind == "target":  # the source begins with its own tag
+            self.scheme.resolve_source(None)
+        return self._assume(options)
+
+    def _assume(self, options: Options) -> Options:
+        """The options with the only source language there is, or an unknown one."""
+        sources = self.scheme.sources_of(options.target or "")
+        return replace(options, source=sources[0] if len(sources) == 1 else UNKNOWN, detected=True)
+
+    def _find(self, text: str, target: str) -> FoundLanguage:
+        if not text.strip():
+            return FoundLanguage(None)
+        fitting = narrow(self._model, [pair for pair in self._model.pairs if pair[1] == target])
+        return resolve(find_language(text[:GLANCE], target, [fitting], [self._model]), lambda _: None)
+
+    def pair(self, text: str, source: str | None, target: str | None) -> LanguagePair:
+        """The languages of a text, given or detected."""
+        return self.of(self.choose(text, Options(source=source, target=target)))
+
+    def of(self, options: Options) -> LanguagePair:
+        """The languages of a text with these options."""
+        return options.source or self.default[0], options.target or self.default[1]
+
+    def find_other(self, sentence: str, language: str, target: str) -> str | None:
+        """The model's code of a source language that a sentence is in, in a text in a language that is not translated.
+
+        Short sentences are identified, too: a text in several languages often has some.
+        """
+        other = other_language(sentence, language, target)
+        if other is None:
+            expected = {base_language(language), *map(base_language, self._sources(target))}
+            ranking = rank(sentence, expected)
+            other = ranking.best if ranking.best and ranking.share([ranking.best]) > CERTAIN else None
+        return None if other is None or other == base_language(language) else self.find(other, target)
+
+    def _sources(self, target: str) -> list[str]:
+        return self.scheme.sources_of(target) if self.several else [self.default[0]]
+
+    def find(self, language: str, target: str) -> str | None:
+        """The model's code of a source language for a target language, if it has one."""
+        return next((code for code in self._sources(target) if base_language(code) == base_language(language)), None)
 
 
 class Translator:
@@ -68,8 +151,8 @@ class Translator:
         translations from one language to another; `unsure`: the model's own threshold for that flag, by language pair;
         `languages`: chooses those of a text, by default of all that the model knows."""
         self.engine = engine
-        self._tasks: Tasks[Piece] = Tasks(engine)
-        self._turns = Turns(self._tasks.step)
+        self.tasks: Tasks[Piece] = Tasks(engine)
+        self._turns = Turns(self.tasks.step)
         self.languages = languages or LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
@@ -80,22 +163,18 @@ class Translator:
     @property
     def room(self) -> int:
         """Number of further sentences that the engine can use now, beyond those already queued."""
-        return self._tasks.room
-
-    @property
-    def pending(self) -> int:
-        """Number of requests that the engine has not answered, queued or being decoded."""
-        return self._tasks.pending
+        return self.tasks.room
 
     def submit(
         self,
         text: str,
         options: Options | None = None,
         on_sentence: Callable[[int, int, Sentence], object] | None = None,
+        future: "Future[Translation] | None" = None,
     ) -> "Future[Translation]":
         """Start translating a text, from any thread. The future completes after enough steps, and may be cancelled.
 
-        `on_sentence` is called with each sentence that is ready, see `FinishedSentences`.
+        `on_sentence` is called with each sentence that is ready, see `FinishedSentences`; `future`: which to complete.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a string, not {describe_value(text)}")
@@ -106,9 +185,8 @@ class Translator:
         report = None if on_sentence is None else FinishedSentences(plans, on_sentence)
         first, second = tee(self._jobs(plans, chosen))  # read in lockstep, so that tee buffers almost nothing
         tasks, keys = (task for _, task in first), (key for key, _ in second)
-        return self._tasks.begin(
-            tasks, partial(assemble, text, plans, formality=address_of(chosen)), chosen.urgent, keys, report
-        )
+        finish = partial(assemble, text, plans, formality=address_of(chosen))
+        return self.tasks.begin(tasks, finish, chosen.urgent, keys, report, future)
 
     def _jobs(self, plans: Iterable[TextPlan], options: Options) -> Iterator[tuple[Hashable, Task[Piece]]]:
         for plan in plans:
