@@ -50,10 +50,10 @@ class DenoisingBatches(TextBatches):
     def measure_windows(self) -> tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Return the windows of an epoch, and the mean, variance and largest of their sizes, of source and target."""
         sums, squares = np.zeros(2), np.zeros(2)
-        largest = np.stack(self.corruption.sizes(np.array([self.window_length])), axis=1)[0]
+        largest = np.stack(self.corruption.sizes(np.arange(self.window_length + 1))).max(axis=1)
         for text, count in zip(self.texts, self.counts, strict=True):
             if count:
-                sizes = np.stack([self.sizes_of(text, of_part) for of_part in (0, 1)])
+                sizes = self.sizes_of(text)
                 sums += count * sizes.mean(axis=1)
                 squares += count * (sizes.astype(float) ** 2).mean(axis=1)
                 largest = np.maximum(largest, sizes.max(axis=1))
@@ -61,12 +61,13 @@ class DenoisingBatches(TextBatches):
         means = sums / n_windows
         return n_windows, means, np.maximum(0, squares / n_windows - means**2), largest
 
-    def sizes_of(self, text: TextSlots, side: int) -> Sizes:
-        """Return the slots of a side that each window of the first pass takes."""
+    def sizes_of(self, text: TextSlots) -> Sizes:
+        """Return the slots of source and target that each window of the first pass takes."""
         cuts = np.union1d(text.starts, np.arange(0, text.slots, text.length))
         sizes = np.diff(cuts) - np.isin(cuts[1:], text.starts)  # without the slot of EOS
-        of_side = self.corruption.sizes(sizes)[side]
-        return np.bincount(cuts[:-1] // text.length, of_side, text.windows).astype(np.int64)
+        window = cuts[:-1] // text.length
+        of_sides = [np.bincount(window, of_side, text.windows) for of_side in self.corruption.sizes(sizes)]
+        return np.stack(of_sides).astype(np.int64)
 
     def parts(self, windows: Sequence[Window]) -> Iterator[Tokens]:
         """Yield the parts of documents, without EOS."""
