@@ -101,6 +101,10 @@ def train(
         if bleu or samples:
             raise UserError(f"{dataset.folder}: is text of one language; leave out --bleu and --samples")
         samples = 0
+    if dataset.manifest.labels is not None:
+        from hark.evaluate.labels import DevLabels
+
+        scorers.append(DevLabels(dataset, config))
     samples = default_samples() if samples is None else samples
     if bleu or samples:
         from hark.evaluate.dev_translations import DevTranslations

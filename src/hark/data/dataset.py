@@ -12,6 +12,7 @@ import numpy as np
 from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
 from hark.data.batches import Batches, make_batches
+from hark.data.labelled import LabelledBatches
 from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
 from hark.data.masking import Masking
 from hark.data.pool import Corpus
@@ -145,6 +146,8 @@ class Dataset:
 
     def batches(self, corpora: Sequence[Corpus], config: BatchConfig) -> Batches[Any]:
         """Return the endless batch stream of some of its text."""
+        if self.manifest.labels is not None:
+            return LabelledBatches(corpora, config, self.special)
         if self.manifest.is_text:
             vocabulary, pad = self.tokenizer("target"), self.special.pad
             masking = Masking.of(vocabulary, config.masked, config.whole_words, pad) if config.masked else None

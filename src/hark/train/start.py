@@ -15,6 +15,7 @@ from hark.data.store import SIDES
 from hark.errors import HarkError, UserError
 from hark.facts import LanguageTags
 from hark.model import Model, new_model
+from hark.model.interface import HEAD
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import open_vocabularies
@@ -49,8 +50,16 @@ def resolve(config: Config, dataset: Dataset) -> Config:
         raise UserError(
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
-    model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
-    if manifest.is_text and model.positions == "learned":
+    labels = manifest.labels
+    model = replace(
+        config.model,
+        vocab_size=target,
+        source_vocab_size=source if separate else None,
+        labels=labels and labels.of,
+        n_labels=labels and len(labels.names),
+        prediction_layer=config.model.prediction_layer and labels is None,
+    )
+    if manifest.is_text and model.positions == "learned" and not config.train.from_:
         # Later ones would stay as they were initialised, and what is generated there would be noise.
         model = replace(model, max_positions=config.batches.max_length)
     # The only one, except in a many-to-many dataset.
@@ -71,6 +80,10 @@ def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     """Raise an error if a dataset of pairs is for a model of one stack, or text for one of two, or if an encoder would
     see what it predicts."""
     shape, masked = config.model.shape, config.batches.masked
+    if dataset.manifest.labels is not None:
+        if shape != "encoder" or masked:
+            raise UserError(f"{dataset.folder}: has labels; set model.shape=encoder, and leave out batches.masked")
+        return
     if masked and shape != "encoder":
         raise UserError(f"batches.masked needs model.shape=encoder, not {shape}")
     if shape == "encoder" and not masked:
@@ -145,6 +158,8 @@ def build_job(
     # A resumed run takes its weights from the checkpoint.
     if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):
         start_from(model, Path(config.train.from_), dataset)
+    if config.train.best == "score" and not scorers:
+        raise UserError("train.best=score: no score is measured during training; with pairs, add --bleu 200")
     batches = dataset.batches(dataset.train, config.batches)
     dev = [(shard.name, dataset.batches_of(shard, config.batches)) for shard in dataset.shards("dev")]
     bundles = BundleWriter.of(config, dataset)
@@ -164,7 +179,11 @@ def start_from(model: Model, folder: Path, dataset: Dataset) -> None:
             raise UserError(f"{dataset.folder}: not encoded with the tokenizer of {folder}; {again}")
         if (theirs.special, theirs.source_end) != (ours.special, ours.source_end):
             raise UserError(f"{dataset.folder}: has other special tokens than {folder}; {again}")
-    fill_weights(model, read_tensors(bundle.weights), folder)
+    values = read_tensors(bundle.weights)
+    if bundle.facts.labels != dataset.manifest.labels:  # other outputs: all weights but those of the head
+        kept = {name: weight for name, weight in values.items() if not name.startswith(HEAD)}
+        values = kept | {name: weight for name, weight in model.named_parameters() if name.startswith(HEAD)}
+    fill_weights(model, values, folder)
 
 
 def begin(job: TrainingJob, resumed: bool) -> None:
