@@ -75,7 +75,7 @@ def read_sentences(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Lab
     for number, line in chain(lines, [(0, "")]):
         if not line.strip():
             if words:
-                yield LabelledText(*zip(*words, strict=True), where)  # type: ignore[arg-type]
+                yield LabelledText(tuple(word for word, _ in words), tuple(tag for _, tag in words), where)
             words = []
             continue
         if line.startswith("#") and "\t" not in line:  # a comment, as in CoNLL-U
@@ -124,7 +124,8 @@ class LabelBuild(TextBuild):
         return (each.text for each in self.labelled(corpus))
 
     def find_labels(self, of: LabelsOf) -> LabelFacts:
-        """The labels of the training text. Others in a dev or test set are an error."""
+        """The labels of the training text. Others in a dev or test set are an error; but a rare tag may occur there
+        alone, which is never predicted then."""
         names, count, widths = set[str](), 0, set[int]()
         corpora = [(role, self.labelled(corpus)) for _, role, corpus in self.plan.corpora]
         for each in chain.from_iterable(texts for role, texts in corpora if role == "train"):
@@ -144,8 +145,9 @@ class LabelBuild(TextBuild):
         for role, texts in corpora:
             for each in texts if role != "train" else ():
                 widths.add(len(each.parts))
-                for name in set(each.labels) - names:
+                for name in set(each.labels) - names if of == "text" else ():
                     raise UserError(f"{each.where}: the label {name} is in no training text")
+                names.update(each.labels)
         if of == "text" and len(widths) > 1:
             raise UserError(f"{files}: some lines have one text, others two; prepare them apart")
         return LabelFacts(of, tuple(sorted(names)), pairs=of == "text" and widths == {2})

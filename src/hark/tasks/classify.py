@@ -2,17 +2,17 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import tee
 from pathlib import Path
 
+import numpy as np
 from torch import Tensor
 
-from hark.data.labels import LabelledText, encode_parts, read_labelled
+from hark.data.labels import encode_parts, read_labelled
 from hark.errors import UserError
 from hark.evaluate.labels import LabelTally
-from hark.facts import LabelFacts
 from hark.tasks.encoder import LoadedEncoder, find_encoder
 from hark.weights import Array
 
@@ -91,23 +91,25 @@ class Classifier:
         if self.labels.of == "text":
             states_ND, lengths = states_ND[lengths_B.cumsum(0) - lengths_B], [1] * len(lengths)
         best = model.logits(model.predicting(states_ND)).float().softmax(-1).topk(count)
-        parts = (each.cpu().split(lengths) for each in (best.indices, best.values))
-        return [(numbers.numpy(), values.numpy()) for numbers, values in zip(*parts, strict=True)]
+        cuts = np.cumsum(lengths)[:-1]
+        parts = (np.split(each.cpu().numpy(), cuts) for each in (best.indices, best.values))
+        return list(zip(*parts, strict=True))
 
 
 def score_labelled(classifier: Classifier, path: Path, truncate: bool | None = None) -> LabelTally:
-    """Compare the labels of a file, in the form that `hark prepare` reads, with those that the model predicts."""
-    labels: LabelFacts = classifier.labels
-    numbers = {name: number for number, name in enumerate(labels.names)}
+    """Compare the labels of a file, in the form that `hark prepare` reads, with those that the model predicts.
 
-    def known(texts: Iterable[LabelledText]) -> Iterator[LabelledText]:
-        for each in texts:
-            for name in set(each.labels) - numbers.keys():
+    A label of a text that the model does not know is an error; an unknown tag counts as a wrong prediction."""
+    labels = classifier.labels
+    names = list(labels.names)
+    for each in read_labelled(path, labels.of):
+        for name in sorted(set(each.labels).difference(names)):
+            if labels.of == "text":
                 raise UserError(f"{each.where}: the model does not know the label {name}")
-            yield each
-
-    ours, theirs = tee(known(read_labelled(path, labels.of)))
-    tally = LabelTally(labels)
+            names.append(name)
+    numbers = {name: number for number, name in enumerate(names)}
+    tally = LabelTally(replace(labels, names=tuple(names)))
+    ours, theirs = tee(read_labelled(path, labels.of))
     for text, predicted in zip(theirs, classifier.predict((each.parts for each in ours), 1, truncate), strict=True):
         tally.add([numbers[name] for name in text.labels], [numbers[each[0].label] for each in predicted])
     if not tally.total:

@@ -55,8 +55,8 @@ def resolve(config: Config, dataset: Dataset) -> Config:
         config.model,
         vocab_size=target,
         source_vocab_size=source if separate else None,
-        labels=labels and labels.of,
-        n_labels=labels and len(labels.names),
+        labels=labels.of if labels else None,
+        n_labels=len(labels.names) if labels else None,
         prediction_layer=config.model.prediction_layer and labels is None,
     )
     if manifest.is_text and model.positions == "learned" and not config.train.from_:
