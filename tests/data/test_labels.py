@@ -165,6 +165,24 @@ def test_batches(tmp_path: Path, of: LabelsOf) -> None:
     assert [each.shape for each in worst.arrays().values()] == [each.shape for each in stream.arrays().values()]
 
 
+def test_of_long_texts_the_beginning_is_read(tmp_path: Path) -> None:
+    dataset = prepared(tmp_path, "text", *LINES[:50], f"{'many cats ' * 40}\tno")
+    batches = dataset.batches(dataset.train, BatchConfig(batch_tokens=100, max_length=12))
+    store, rows = dataset.store(dataset.shards("train")[0]), list[int]()
+    assert len(store.shortened(400)[50][0]) == len(store[50][0]) > 12
+    assert store.shortened(400) is store
+    for index in range(batches.batches_per_epoch):
+        batch, stream = batches[index], batches[index].streams["target"]
+        for place, row in enumerate(batch.pairs[:, 1].tolist()):
+            tokens = store[row][0][:11].tolist()
+            slots = slice(stream.cu[place], stream.cu[place + 1])
+            assert stream.tokens[slots].tolist() == [*tokens, dataset.special.end]
+            assert stream.labels[slots][0] == store[row][1][0] - 1
+            rows.append(row)
+    assert sorted(rows) == list(range(51))
+    assert batches.n_excluded == 0
+
+
 def test_padded_batches_are_refused(tmp_path: Path) -> None:
     dataset = prepared(tmp_path, "text", *LINES)
     with pytest.raises(UserError, match=r"leave out batches\.kind"):

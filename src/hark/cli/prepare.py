@@ -33,7 +33,6 @@ EXAMPLES = (
     "hark prepare --pair en de --train my.en my.de --dev dev.en dev.de -o mine",
     "hark prepare --train a.tsv - --train b.tsv - --weight 2 --vocab 8000 -o mine",
     "hark prepare gpt-nano --text shakespeare.txt -o shakespeare",
-    "hark prepare classify --text train.tsv --text-dev dev.tsv train.from=bert-base-uncased -o sentiment",
     "hark prepare data.many=true --train a.en a.fr --train b.de b.fr -o many",
 )
 

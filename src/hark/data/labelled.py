@@ -17,12 +17,18 @@ UNLABELLED = -1
 
 
 class LabelledBatches(PackedBatches):
-    """Texts packed as pairs are, with their labels as the other side: of the same length, without label at the end."""
+    """Texts packed as pairs are, with their labels as the other side: of the same length, without label at the end.
+
+    Of a text that is too long, the beginning is read.
+    """
 
     def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
         if config.kind != "packed":
             raise UserError("texts with labels are packed without padding; leave out batches.kind")
-        super().__init__(corpora, config, special)
+        longest = config.max_length - 1  # besides the end
+        super().__init__(
+            [each._replace(variants=[s.shortened(longest) for s in each.variants]) for each in corpora], config, special
+        )
         self.sides = {"source": SideIds(special.pad, special.end), "target": SideIds(0, 0)}
 
     @property

@@ -71,8 +71,8 @@ def transformers_encoder(folder: Path, config: ModelConfig) -> Side:
         with torch.inference_mode(), recorded(numbered(model.base_model.encoder.layer)) as found:
             output = model(input_ids=torch.tensor([list(source)]), output_hidden_states=True)
         logits = output.logits if has_head else None
-        if config.labels == "text":  # one row for the text
-            logits = logits[:, None]
+        if logits is not None and config.labels == "text":
+            logits = logits[:, None]  # they have no axis of positions
         return found | {"logits": joined(output.hidden_states[-1], logits)}
 
     def tokens(text: str) -> Ids:
