@@ -82,7 +82,9 @@ def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     shape, masked = config.model.shape, config.batches.masked
     if dataset.manifest.labels is not None:
         if shape != "encoder" or masked:
-            raise UserError(f"{dataset.folder}: has labels; set model.shape=encoder, and leave out batches.masked")
+            raise UserError(
+                f"{dataset.folder}: has labels; use the recipe classify, or model.shape=encoder and batches.masked=0"
+            )
         return
     if masked and shape != "encoder":
         raise UserError(f"batches.masked needs model.shape=encoder, not {shape}")
