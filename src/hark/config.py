@@ -6,7 +6,7 @@ The defaults are the paper's base model and recipe (Vaswani et al., 2017). Stand
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hark.facts import LanguageTags
+from hark.facts import LabelsOf, LanguageTags
 from hark.settings import Section, SettingError, any_seed, at_least, between, fraction, more_than, setting
 
 Shape = Literal["encoder-decoder", "decoder", "encoder"]
@@ -23,7 +23,7 @@ Compile = Literal["auto", "on", "off"]
 Parallel = Literal["ddp", "fsdp"]
 Schedule = Literal["paper", "linear"]
 Updates = Literal["adam", "muon"]
-Best = Literal["dev", "last"]
+Best = Literal["dev", "score", "last"]
 TreeTag = Literal["XX"]
 Documents = Literal["file", "paragraph", "line"]
 Corrupted = Literal["spans", "infilling"]
@@ -134,6 +134,11 @@ class DataConfig(Section):
         None,
         "text of one language instead of pairs; a document is a whole file (file), a "
         "paragraph between empty lines (paragraph) or a line (line). A corpus names one file as its source",
+    )
+    labels: LabelsOf | None = setting(
+        None,
+        "text with labels instead of pairs, for an encoder: each text has one (text: lines of a text, a tab and its "
+        "label) or each word (words: lines of a word, a tab and its tag, an empty line between sentences)",
     )
     dev_share: float = setting(
         0.0, "with documents and without a dev set: share of the text that is kept as one", fraction()
@@ -302,12 +307,23 @@ class ModelConfig(Section):
         "weight tying: source, target and output embeddings (all, the paper), target and output (target), source and "
         "target (inputs), or none",
     )
+    labels: LabelsOf | None = setting(
+        None,
+        "an encoder predicts labels instead of tokens: of the text, from its first token (text), or of each word, from "
+        "the first of its tokens (words). The dataset decides",
+    )
+    n_labels: int | None = setting(None, "with labels: how many there are; the dataset decides", between(2, 65_000))
     prediction_layer: bool = setting(
         False, "with one stack: a dense layer and a norm before the output projection, as in BERT"
     )
     output_bias: bool = setting(False, "a bias on the logits, as in Marian models; the paper has none")
     scale_embedding: bool = setting(True, "multiply embeddings by the square root of d_model (paper, 3.4)")
     embedding_norm: bool = setting(False, "layer norm of the sums of embeddings and positions, as in mBART")
+
+    @property
+    def n_outputs(self) -> int:
+        """How many labels or tokens it chooses from."""
+        return self.n_labels if self.labels and self.n_labels else self.vocab_size
 
     @property
     def kv_heads(self) -> int:
@@ -329,7 +345,7 @@ class ModelConfig(Section):
     @property
     def separate_output(self) -> bool:
         """Whether the matrix before the softmax is not that of the embeddings."""
-        return self.tie in ("inputs", "none")
+        return self.tie in ("inputs", "none") or self.labels is not None
 
     @property
     def biases_scores(self) -> bool:
@@ -353,6 +369,8 @@ class ModelConfig(Section):
             )
         if self.prediction_layer and self.shape == "encoder-decoder":
             raise SettingError("prediction_layer", "needs model.shape = encoder or decoder")
+        if self.labels and (self.shape != "encoder" or self.n_labels is None):
+            raise SettingError("labels", "needs model.shape = encoder, and n_labels")
         if self.positions == "rotary" and self.k_width % 2:
             raise SettingError("d_k", f"{self.k_width} is odd; rotary positions need an even width")
         if not self.separate_source and self.source_vocab_size not in (None, self.vocab_size):
@@ -393,7 +411,8 @@ class TrainConfig(Section):
     eval_steps: int = setting(1000, "steps between evaluations on the dev sets", at_least(1))
     best: Best = setting(
         "dev",
-        "the model to keep: the best on the dev sets, or the last (for students, as teachers word translations "
+        "the model to keep: the one with the lowest loss on the dev sets (dev), with the best accuracy or BLEU there "
+        "(score), or the last (for students, as teachers word translations "
         "differently from dev sets)",
     )
     early_stop: int | None = setting(
@@ -417,6 +436,8 @@ class TrainConfig(Section):
     def check(self) -> None:
         if self.keep_last < self.average_last:
             raise SettingError("keep_last", f"{self.keep_last} is less than average_last {self.average_last}; raise it")
+        if self.best == "score" and self.parallel == "fsdp":
+            raise SettingError("best", "score needs whole weights, and parallel = fsdp shards them; use ddp")
         if self.optimiser == "muon" and self.parallel == "fsdp":
             raise SettingError("optimiser", "muon needs whole matrices, and parallel = fsdp shards them; use ddp")
         if self.schedule == "linear" and self.warmup_steps >= self.steps:

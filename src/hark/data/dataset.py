@@ -14,6 +14,7 @@ from hark.config import BatchConfig
 from hark.data.batches import Batches, make_batches
 from hark.data.corruption import Corruption
 from hark.data.denoising import DenoisingBatches
+from hark.data.labelled import LabelledBatches
 from hark.data.manifest import Manifest, Role, Shard, text_files, verify_checksums
 from hark.data.masking import Masking
 from hark.data.pool import Corpus
@@ -149,6 +150,8 @@ class Dataset:
 
     def batches(self, corpora: Sequence[Corpus], config: BatchConfig) -> Batches[Any]:
         """Return the endless batch stream of some of its text."""
+        if self.manifest.labels is not None:
+            return LabelledBatches(corpora, config, self.special)
         if self.manifest.is_text:
             vocabulary, pad = self.tokenizer("target"), self.special.pad
             if config.corrupted:

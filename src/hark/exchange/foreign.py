@@ -10,7 +10,7 @@ from hark.bundle import write_bundle
 from hark.card import describe_shape
 from hark.config import BatchConfig, Config, DataConfig, DecodeConfig, ModelConfig
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, LanguagePair, LanguageTags, MakingFacts, OriginFacts, VocabularyFacts
+from hark.facts import Facts, LabelFacts, LanguagePair, LanguageTags, MakingFacts, OriginFacts, VocabularyFacts
 from hark.text.piece_vocabulary import PieceTable, piece_files
 from hark.weights import Weights, store, write_weights
 
@@ -39,6 +39,7 @@ class ForeignModel:
     """How the weights were stored, if not in float32."""
     languages: tuple[str, ...] = ()
     """The languages of the text that a model without pairs was trained on."""
+    labels: LabelFacts | None = None
 
     @property
     def first_language(self) -> str:
@@ -70,6 +71,7 @@ class ForeignModel:
             vocabulary=VocabularyFacts(kind="pieces", language_tags=self.language_tags),
             making=MakingFacts(weights=self.weights_note, parameters=parameters, storage="float32"),
             origin=self.origin,
+            labels=self.labels,
         )
 
     def write(self, folder: Path) -> None:
@@ -118,9 +120,9 @@ def _all(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
     if config.separate_source and translates:
         yield "source_embedding.weight", (source, width)
     if config.separate_output:
-        yield "projection.weight", (config.vocab_size, width)
-    if config.output_bias:
-        yield "output_bias", (config.vocab_size,)
+        yield "projection.weight", (config.n_outputs, width)
+    if config.output_bias or config.labels:
+        yield "output_bias", (config.n_outputs,)
     for side in ("source", "target") if translates else ("target",):
         if config.positions == "learned":
             yield f"{side}_positions.weight", (config.max_positions, width)
@@ -135,9 +137,10 @@ def _all(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
             yield from _norm(f"{stack}.norm", config)
         for layer in range(layers):
             yield from _layer(f"{stack}.layers.{layer}", config, cross=stack == "decoder" and translates)
-    if config.prediction_layer:
+    if config.labels == "text" or (config.prediction_layer and not config.labels):
         yield "prediction.dense.weight", (width, width)
         yield "prediction.dense.bias", (width,)
+    if config.prediction_layer and not config.labels:
         yield from _norm("prediction.norm", config)
 
 

@@ -231,6 +231,16 @@ class Vocabulary(Protocol):
         """Return the input of an encoder without a decoder: an encoded text between start and end, [CLS] and [SEP]."""
         return [self.special.start, *ids, self.special.end]
 
+    def encode_texts(self, texts: Sequence[str]) -> list[int]:
+        """Encode a text, or two that a model reads together, with the end token between them."""
+        first, *others = map(self.encode_one, texts)
+        return [*first, *(token for ids in others for token in (self.special.end, *ids))]
+
+    def encode_words(self, words: Sequence[str]) -> list[list[int]]:
+        """Encode the words of a sentence, each by itself as it stands after a space; none is without a token."""
+        spaced = (f" {word}" if place else word for place, word in enumerate(words))
+        return [self.encode_one(word) or [self.special.unknown] for word in spaced]
+
     def encode_literal(self, text: str) -> list[int]:
         """Encode the text of a user, in which `<formal>` is text. In training text it is the symbol."""
         return self.encode_one(text)

@@ -14,7 +14,16 @@ from hark.card import default_summary
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, LanguagePair, MakingFacts, ParentModel, TextFacts, VocabularyFacts, VocabularyKind
+from hark.facts import (
+    Facts,
+    LabelFacts,
+    LanguagePair,
+    MakingFacts,
+    ParentModel,
+    TextFacts,
+    VocabularyFacts,
+    VocabularyKind,
+)
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import vocabulary_files
@@ -35,6 +44,7 @@ class BundleWriter:
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
     languages: tuple[str, ...] = ()
     """The language of a dataset of text, or of pairs of one language."""
+    labels: LabelFacts | None = None
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
@@ -43,7 +53,8 @@ class BundleWriter:
         text = describe_text(config, dataset)
         pairs = dataset.manifest.directions
         if not pairs or all(source == target for source, target in pairs):  # what has one language is not translated
-            return cls(config, text, tokenizers, (), VocabularyFacts(kind), (dataset.manifest.target,))
+            languages, labels = (dataset.manifest.target,), dataset.manifest.labels
+            return cls(config, text, tokenizers, (), VocabularyFacts(kind), languages, labels)
         characters, signs = dataset.count_signs()
         tags = dataset.manifest.language_tags
         vocabulary = VocabularyFacts(kind, tags, source_characters=characters, source_signs=signs)
@@ -72,7 +83,12 @@ class BundleWriter:
             parents=(ParentModel("start", name_of(Path(train.from_))),) if train.from_ else (),
         )
         facts = Facts(
-            pairs=self.pairs, vocabulary=self.vocabulary, text=self.text, making=making, languages=self.languages
+            pairs=self.pairs,
+            vocabulary=self.vocabulary,
+            text=self.text,
+            making=making,
+            languages=self.languages,
+            labels=self.labels,
         )
         return replace(facts, summary=default_summary(facts, self.config.model))
 
