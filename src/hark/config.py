@@ -188,7 +188,13 @@ class BatchConfig(Section):
         "0: each token is predicted from those before it",
         fraction(),
     )
-    whole_words: bool = setting(False, "with masked: hide all tokens of a word, or none")
+    permuted: float = setting(
+        0.0,
+        "running text, for an encoder: share of the tokens that are predicted in a random order, each from those "
+        "before it in that order and from the rest (XLNet: 0.1667)",
+        fraction(),
+    )
+    whole_words: bool = setting(False, "with masked or permuted: hide all tokens of a word, or none")
     temperature: float = setting(
         1.0,
         "many-to-many: sample directions in proportion to their pairs to the power of 1 / temperature; above 1 favours "
@@ -197,12 +203,19 @@ class BatchConfig(Section):
     )
     seed: int = setting(1, "seed of the order of sentences; by default data.seed, if that is set", any_seed())
 
+    @property
+    def predicted(self) -> float:
+        """The share of running text that is predicted; 0: all of it, each token from those before."""
+        return self.masked or self.permuted
+
     def check(self) -> None:
         if self.max_length > self.batch_tokens:
             raise SettingError(
                 "max_length",
                 f"{self.max_length} is more than batch_tokens {self.batch_tokens}; a sentence must fit in a batch",
             )
+        if self.masked and self.permuted:
+            raise SettingError("permuted", f"{self.permuted} and masked {self.masked} exclude each other; set one to 0")
 
 
 @dataclass(frozen=True)
@@ -409,4 +422,8 @@ class Config(Section):
             raise SettingError(
                 "model.max_positions",
                 f"{self.model.max_positions} is less than batches.max_length {self.batches.max_length}; raise it",
+            )
+        if self.batches.permuted and self.model.positions == "none":
+            raise SettingError(
+                "model.positions", "none leaves open which token to predict; with batches.permuted, choose others"
             )

@@ -7,7 +7,7 @@ import torch
 
 from hark.config import BatchConfig, Config, ModelConfig, TrainConfig
 from hark.model import kernels
-from hark.train.passes import fallback_reason
+from hark.train.passes import compiles, fallback_reason
 from hark.train.processes import Processes
 
 GPU = Processes(0, 1, torch.device("cuda"))
@@ -32,11 +32,19 @@ def kernels_available(monkeypatch: pytest.MonkeyPatch) -> None:
         (Config(model=ModelConfig(d_k=64, d_v=32)), None),
         (Config(model=ModelConfig(d_k=64, d_v=48)), "not tested with"),
         (Config(model=ModelConfig(output_bias=True)), "output bias"),
+        (Config(batches=BatchConfig(permuted=0.2)), "order of prediction"),
     ],
 )
 def test_settings_that_the_fast_path_does_not_support(config: Config, reason: str | None) -> None:
     found = fallback_reason(config, GPU)
     assert found is None if reason is None else reason in (found or "")
+
+
+def test_batches_whose_attention_changes_shape_are_not_compiled() -> None:
+    permuted = BatchConfig(permuted=0.2)
+    assert compiles(Config(), GPU)
+    assert not compiles(Config(batches=permuted), GPU)
+    assert compiles(Config(batches=permuted, train=TrainConfig(compile="on")), GPU)
 
 
 @pytest.mark.usefixtures("kernels_available")

@@ -14,6 +14,7 @@ from hark.config import BatchConfig
 from hark.data.batches import Batches, make_batches
 from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
 from hark.data.masking import Masking
+from hark.data.permuting import Permuting
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
@@ -147,14 +148,15 @@ class Dataset:
         """Return the endless batch stream of some of its text."""
         if self.manifest.is_text:
             vocabulary, pad = self.tokenizer("target"), self.special.pad
-            masking = Masking.of(vocabulary, config.masked, config.whole_words, pad) if config.masked else None
+            kind = Permuting if config.permuted else Masking
+            masking = kind.of(vocabulary, config.predicted, config.whole_words, pad) if config.predicted else None
             return TextBatches(corpora, config, self.special, masking)
         return make_batches(corpora, config, self.special, self.source_ids)
 
     def batches_of(self, shard: Shard, config: BatchConfig) -> Batches[Any]:
         """Return the batch stream of a dev or test set, or of one corpus."""
         batches = self.batches([Corpus(shard.name, 1.0, [self.store(shard)])], config)
-        batches.n_bytes = shard.bytes
+        batches.n_bytes = 0 if config.predicted else shard.bytes
         return batches
 
     def prefix(self, shard: Shard) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hark import configfile
 from hark.bundle import CONFIG, Bundle
+from hark.data.permuting import CONTEXT
 from hark.engine.opening import torch_device
 from hark.errors import UserError
 from hark.model.patterns import packed_positions
@@ -77,6 +78,10 @@ class LoadedEncoder:
         cu = torch.cat([lengths_B.new_zeros(1), lengths_B.cumsum(0)]).int()
         positions = {"target": packed_positions(cu, len(tokens_N))}
         layout = self.model.packed_layout({"target": cu}, positions, max(map(len, inputs)))
+        if self.bundle.config.batches.permuted and (mask := self.vocabulary.mask) is not None:
+            # As in training, a mask asks for the token of its place, and nobody sees it.
+            ranks_N = torch.where(tokens_N == mask, CONTEXT + 1, CONTEXT)
+            layout = layout.permuted("target", self.model.name, ranks_N)
         return self.model.states(tokens_N, layout), tokens_N, lengths_B
 
 
@@ -100,8 +105,9 @@ def find_encoder(name: str | None, fills: bool = False) -> Path:
         return named_folder(name)
     for each in list_models():
         if not each.pairs and not each.problem:
-            config = configfile.load(each.folder / CONFIG).model
-            if config.shape == "encoder" and (config.prediction_layer or not fills):
+            config = configfile.load(each.folder / CONFIG)
+            can_fill = config.model.prediction_layer or config.batches.predicted
+            if config.model.shape == "encoder" and (can_fill or not fills):
                 return each.folder
     example = "bert-base-uncased" if fills else "all-MiniLM-L6-v2"
     raise UserError(f"no such model installed; name one with -m, or get one with hark models get {example}")

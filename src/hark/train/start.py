@@ -70,10 +70,11 @@ def resolve(config: Config, dataset: Dataset) -> Config:
 def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     """Raise an error if a dataset of pairs is for a model of one stack, or text for one of two, or if an encoder would
     see what it predicts."""
-    shape, masked = config.model.shape, config.batches.masked
-    if masked and shape != "encoder":
-        raise UserError(f"batches.masked needs model.shape=encoder, not {shape}")
-    if shape == "encoder" and not masked:
+    shape, batches = config.model.shape, config.batches
+    if batches.predicted and shape != "encoder":
+        name = "permuted" if batches.permuted else "masked"
+        raise UserError(f"batches.{name} needs model.shape=encoder, not {shape}")
+    if shape == "encoder" and not batches.predicted:
         raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
     if dataset.manifest.is_text == (shape != "encoder-decoder"):
         return
