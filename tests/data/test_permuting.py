@@ -107,6 +107,14 @@ def test_a_text_without_tokens_to_predict_leaves_its_queries_empty(tmp_path: Pat
     assert np.diff(stream.cu)[-16:].tolist() == [1] * 16
 
 
+def test_a_word_with_more_tokens_than_queries_is_cut(tmp_path: Path) -> None:
+    one_word = Permuting(MASK, SHARE, SPECIAL.pad, IS_SPECIAL, np.zeros(SIZE, bool))
+    batches = batches_of(tmp_path, one_word, (200,))
+    for index in range(batches.batches_per_epoch):
+        assert len(batches[index].streams["target"].tokens) == 80
+        assert batches[index].n_predicted <= 16
+
+
 def test_masking_has_another_fingerprint(batches: TextBatches, tmp_path: Path) -> None:
     masked = batches_of(tmp_path / "other", Masking(MASK, SHARE, SPECIAL.pad, IS_SPECIAL))
     assert masked.fingerprint != batches.fingerprint
