@@ -188,13 +188,13 @@ class BatchConfig(Section):
         "0: each token is predicted from those before it",
         fraction(),
     )
-    permuted: float = setting(
+    any_order: float = setting(
         0.0,
         "running text, for an encoder: share of the tokens that are predicted in a random order, each from those "
         "before it in that order and from the rest (XLNet: 0.1667)",
         fraction(),
     )
-    whole_words: bool = setting(False, "with masked or permuted: hide all tokens of a word, or none")
+    whole_words: bool = setting(False, "with masked or any_order: hide all tokens of a word, or none")
     temperature: float = setting(
         1.0,
         "many-to-many: sample directions in proportion to their pairs to the power of 1 / temperature; above 1 favours "
@@ -206,7 +206,7 @@ class BatchConfig(Section):
     @property
     def predicted(self) -> float:
         """The share of running text that is predicted; 0: all of it, each token from those before."""
-        return self.masked or self.permuted
+        return self.masked or self.any_order
 
     def check(self) -> None:
         if self.max_length > self.batch_tokens:
@@ -214,8 +214,10 @@ class BatchConfig(Section):
                 "max_length",
                 f"{self.max_length} is more than batch_tokens {self.batch_tokens}; a sentence must fit in a batch",
             )
-        if self.masked and self.permuted:
-            raise SettingError("permuted", f"{self.permuted} and masked {self.masked} exclude each other; set one to 0")
+        if self.masked and self.any_order:
+            raise SettingError(
+                "any_order", f"{self.any_order} and masked {self.masked} exclude each other; set one to 0"
+            )
 
 
 @dataclass(frozen=True)
@@ -423,7 +425,7 @@ class Config(Section):
                 "model.max_positions",
                 f"{self.model.max_positions} is less than batches.max_length {self.batches.max_length}; raise it",
             )
-        if self.batches.permuted and self.model.positions == "none":
+        if self.batches.any_order and self.model.positions == "none":
             raise SettingError(
-                "model.positions", "none leaves open which token to predict; with batches.permuted, choose others"
+                "model.positions", "none leaves open which token to predict; with batches.any_order, choose others"
             )

@@ -16,7 +16,7 @@ from tests.data.test_windows import SPECIAL, numbered, stored
 
 MASK, SIZE, SHARE = 4, 1000, 0.25
 IS_SPECIAL = np.arange(SIZE) <= MASK
-CONFIG = BatchConfig(batch_tokens=64, max_length=32, permuted=SHARE)
+CONFIG = BatchConfig(batch_tokens=64, max_length=32, any_order=SHARE)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def kernels_available(monkeypatch: pytest.MonkeyPatch) -> None:
         (Config(model=ModelConfig(d_k=64, d_v=32)), None),
         (Config(model=ModelConfig(d_k=64, d_v=48)), "not tested with"),
         (Config(model=ModelConfig(output_bias=True)), "output bias"),
-        (Config(batches=BatchConfig(permuted=0.2)), "order of prediction"),
+        (Config(batches=BatchConfig(any_order=0.2)), "order of prediction"),
     ],
 )
 def test_settings_that_the_fast_path_does_not_support(config: Config, reason: str | None) -> None:
@@ -50,10 +50,10 @@ def test_one_condition_admits_what_awaits_its_measurement(monkeypatch: pytest.Mo
 
 
 def test_batches_whose_attention_changes_shape_are_not_compiled() -> None:
-    permuted = BatchConfig(permuted=0.2)
+    any_order = BatchConfig(any_order=0.2)
     assert compiles(Config(), GPU)
-    assert not compiles(Config(batches=permuted), GPU)
-    assert compiles(Config(batches=permuted, train=TrainConfig(compile="on")), GPU)
+    assert not compiles(Config(batches=any_order), GPU)
+    assert compiles(Config(batches=any_order, train=TrainConfig(compile="on")), GPU)
 
 
 @pytest.mark.usefixtures("kernels_available")

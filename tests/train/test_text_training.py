@@ -94,7 +94,7 @@ def test_an_encoder_that_hides_nothing_is_refused(trained: Trained, text: Path) 
         trained("run", f"data.dataset={text}", "model.shape=encoder")
 
 
-PERMUTED = ("model.shape=encoder", "batches.batch_tokens=240", "batches.permuted=0.1667", "model.positions=rotary")
+PERMUTED = ("model.shape=encoder", "batches.batch_tokens=240", "batches.any_order=0.1667", "model.positions=rotary")
 
 
 def test_an_encoder_learns_in_random_orders_and_fills_gaps(trained: Trained, text: Path) -> None:
@@ -121,9 +121,9 @@ def test_an_order_repeats_when_a_run_is_resumed(trained: Trained, text: Path) ->
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("model.shape=decoder", "batches.permuted=0.2"), "batches.permuted needs model.shape=encoder, not decoder"),
-        (("model.shape=encoder", "batches.permuted=0.2", "batches.masked=0.2"), "exclude each other; set one to 0"),
-        (("model.shape=encoder", "batches.permuted=0.2", "model.positions=none"), "none leaves open which token"),
+        (("model.shape=decoder", "batches.any_order=0.2"), "batches.any_order needs model.shape=encoder, not decoder"),
+        (("model.shape=encoder", "batches.any_order=0.2", "batches.masked=0.2"), "exclude each other; set one to 0"),
+        (("model.shape=encoder", "batches.any_order=0.2", "model.positions=none"), "none leaves open which token"),
     ],
 )
 def test_random_orders_that_do_not_fit_a_model_are_refused(

@@ -148,7 +148,7 @@ class Dataset:
         """Return the endless batch stream of some of its text."""
         if self.manifest.is_text:
             vocabulary, pad = self.tokenizer("target"), self.special.pad
-            kind = Permuting if config.permuted else Masking
+            kind = Permuting if config.any_order else Masking
             masking = kind.of(vocabulary, config.predicted, config.whole_words, pad) if config.predicted else None
             return TextBatches(corpora, config, self.special, masking)
         return make_batches(corpora, config, self.special, self.source_ids)

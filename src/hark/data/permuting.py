@@ -22,7 +22,7 @@ class Permuting(Masking):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        return "permuted", *super().identity
+        return "any order", *super().identity
 
     def apply(self, stream: PackedStream[Tokens], real: int, generator: np.random.Generator) -> PackedStream[Tokens]:
         """Add a share of query slots, always the same number. Those without a token to predict hold padding, each as a

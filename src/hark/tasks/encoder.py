@@ -78,7 +78,7 @@ class LoadedEncoder:
         cu = torch.cat([lengths_B.new_zeros(1), lengths_B.cumsum(0)]).int()
         positions = {"target": packed_positions(cu, len(tokens_N))}
         layout = self.model.packed_layout({"target": cu}, positions, max(map(len, inputs)))
-        if self.bundle.config.batches.permuted and (mask := self.vocabulary.mask) is not None:
+        if self.bundle.config.batches.any_order and (mask := self.vocabulary.mask) is not None:
             # As in training, a mask asks for the token of its place, and nobody sees it.
             ranks_N = torch.where(tokens_N == mask, CONTEXT + 1, CONTEXT)
             layout = layout.permuted("target", self.model.name, ranks_N)

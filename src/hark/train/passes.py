@@ -162,7 +162,7 @@ def compiles(config: Config, processes: Processes) -> bool:
     """Whether to compile. With an order of prediction, attention has rectangles of other shapes in each batch, and most
     of the time would go into compiling again: only if told to."""
     if config.train.compile == "auto":
-        return processes.device.type == "cuda" and not config.batches.permuted
+        return processes.device.type == "cuda" and not config.batches.any_order
     return config.train.compile == "on"
 
 
@@ -179,7 +179,7 @@ def fallback_reason(config: Config, processes: Processes) -> str | None:
         "float32": config.train.precision == "float32",
         "RMSNorm, which our kernels were not measured with": config.model.norm_kind == "rms" and not kernels.MEASURED,
         "an attention bias, which our kernels do not have": config.model.positions == "alibi",
-        "an order of prediction, which our kernels do not have": config.batches.permuted > 0,
+        "an order of prediction, which our kernels do not have": config.batches.any_order > 0,
         "an output bias, which our loss kernel does not support": config.model.output_bias,
         "a head width or sentence length that our kernels are not tested with": not kernels.cover(
             config.model, config.batches.max_length

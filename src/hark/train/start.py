@@ -72,7 +72,7 @@ def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     see what it predicts."""
     shape, batches = config.model.shape, config.batches
     if batches.predicted and shape != "encoder":
-        name = "permuted" if batches.permuted else "masked"
+        name = "any_order" if batches.any_order else "masked"
         raise UserError(f"batches.{name} needs model.shape=encoder, not {shape}")
     if shape == "encoder" and not batches.predicted:
         raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
