@@ -79,14 +79,22 @@ def check_attention(width: int, causal: bool, cross: bool, heads: int = 4) -> bo
     return compare(f"attention, {kind}, width {width}", values, (n, heads, width), ours, theirs)
 
 
-def check_norm(n: int, width: int) -> bool:
+def check_norm(n: int, width: int, rms: bool = False) -> bool:
     from hark.model.kernels.norm import AddNorm
 
     seed = torch.tensor([7], device="cuda")
-    values = [rounded(n, width), rounded(n, width), 1 + rounded(width) / 8, rounded(width) / 8]
+    values = [rounded(n, width), rounded(n, width), 1 + rounded(width) / 8]
+    if rms:
+        return compare(
+            f"residual and RMSNorm, {n:,} x {width}",
+            values,
+            (n, width),
+            lambda x, s, weight: apply(AddNorm, x, s, weight.float(), None, seed, 0.0, 1e-5),
+            lambda x, s, weight: F.rms_norm(x + s, (width,), weight, 1e-5),
+        )
     return compare(
         f"residual and norm, {n:,} x {width}",
-        values,
+        [*values, rounded(width) / 8],
         (n, width),
         lambda x, s, weight, bias: apply(AddNorm, x, s, weight.float(), bias.float(), seed, 0.0, 1e-5),
         lambda x, s, weight, bias: F.layer_norm(x + s, (width,), weight, bias, 1e-5),
@@ -134,7 +142,8 @@ def main() -> None:
         for width in WIDTHS
         for causal, cross in ((False, False), (True, False), (False, True))
     ]
-    results += [check_norm(n, width) for n, width in ((1, 512), (25_601, 512), (8_000, 1024), (3_000, 384))]
+    sizes = ((1, 512), (25_601, 512), (8_000, 1024), (3_000, 384))
+    results += [check_norm(n, width, rms) for rms in (False, True) for n, width in sizes]
     results += [
         check_product(n, inner, width, relu)
         for n, inner, width in ((25_600, 512, 2048), (25_600, 2048, 512), (25_600, 512, 1536), (777, 384, 1152))

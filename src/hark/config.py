@@ -209,7 +209,13 @@ class BatchConfig(Section):
         "or that are corrupted (T5: 0.15, BART: 0.3); 0: each token is predicted from those before it",
         fraction(),
     )
-    whole_words: bool = setting(False, "with masked, for an encoder: hide all tokens of a word, or none")
+    any_order: float = setting(
+        0.0,
+        "running text, for an encoder: share of the tokens that are predicted in a random order, each from those "
+        "before it in that order and from the rest (XLNet: 0.1667)",
+        fraction(),
+    )
+    whole_words: bool = setting(False, "with masked or any_order, for an encoder: hide all tokens of a word, or none")
     corrupted: Corrupted | None = setting(
         None,
         "running text, for an encoder and a decoder, which restores what is masked: sentinels stand for spans, and the "
@@ -229,11 +235,20 @@ class BatchConfig(Section):
     )
     seed: int = setting(1, "seed of the order of sentences; by default data.seed, if that is set", any_seed())
 
+    @property
+    def predicted(self) -> float:
+        """The share of running text that is predicted; 0: all of it, each token from those before."""
+        return self.masked or self.any_order
+
     def check(self) -> None:
         if self.max_length > self.batch_tokens:
             raise SettingError(
                 "max_length",
                 f"{self.max_length} is more than batch_tokens {self.batch_tokens}; a sentence must fit in a batch",
+            )
+        if self.masked and self.any_order:
+            raise SettingError(
+                "any_order", f"{self.any_order} and masked {self.masked} exclude each other; set one to 0"
             )
         if self.corrupted is None:
             if self.permuted:
@@ -498,4 +513,8 @@ class Config(Section):
             raise SettingError(
                 "model.max_positions",
                 f"{self.model.max_positions} is less than batches.max_length {self.batches.max_length}; raise it",
+            )
+        if self.batches.any_order and self.model.positions == "none":
+            raise SettingError(
+                "model.positions", "none leaves open which token to predict; with batches.any_order, choose others"
             )

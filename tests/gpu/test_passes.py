@@ -1,6 +1,7 @@
 """Training on a GPU: the CUDA graph against eager passes, with two streams and with one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,9 @@ MODEL = ModelConfig(
 CONFIG = Config(model=MODEL, batches=BatchConfig(batch_tokens=2000, max_length=100), train=TrainConfig(compile="off"))
 
 
-def translation(fused: bool) -> Objective:
+def translation(fused: bool, model: ModelConfig = MODEL) -> Objective:
     torch.manual_seed(1)
-    return Objective(Transformer(MODEL).cuda().train(), 0.1, CONFIG.batches.max_length, SPECIAL.pad, fused)
+    return Objective(Transformer(model).cuda().train(), 0.1, CONFIG.batches.max_length, SPECIAL.pad, fused)
 
 
 def pairs() -> Sequence[Batch[Any]]:
@@ -53,8 +54,9 @@ def compare(one: tuple[float, float, np.ndarray], other: tuple[float, float, np.
     assert np.linalg.norm(one[2] - other[2]) < 10 * rel * np.linalg.norm(other[2])
 
 
-def test_a_cuda_graph_computes_the_loss_and_gradients_of_each_batch() -> None:
-    plain, fused = translation(False), translation(True)
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "norm_kind": "rms", "positions": "rotary"}], ids=str)
+def test_a_cuda_graph_computes_the_loss_and_gradients_of_each_batch(changes: dict[str, Any]) -> None:
+    plain, fused = (translation(each, replace(MODEL, **changes)) for each in (False, True))
     live, recorded = EagerPasses(plain, GPU, CONFIG), GraphPasses(fused, GPU, CONFIG)
     found = [step(recorded, fused, batch) for batch in pairs()]
     for batch, values in zip(pairs(), found, strict=True):

@@ -5,10 +5,10 @@ import torch
 
 from hark.data.batches import PackedStream
 from hark.errors import HarkError
-from hark.model import Transformer, kernels
+from hark.model import Model, Transformer, kernels, new_model
 from hark.text.tokenizer import PAD
 from hark.train.loss import Objective
-from tests.model.oracle import build, cumulative
+from tests.model.oracle import build, cumulative, small, stir
 
 pytest.importorskip("triton", reason="Triton is not installed")
 pytestmark = pytest.mark.usefixtures("few_programs")
@@ -34,6 +34,7 @@ def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor
         {"norm": "pre", "activation": "gelu", "d_k": 16, "d_v": 32},
         {"activation": "swiglu", "positions": "rotary", **ONE_LAYER},
         {"attention_bias": False, "positions": "learned", "tie": "none", **ONE_LAYER},
+        {"norm_kind": "rms", **ONE_LAYER},
     ],
 )
 def test_loss_and_gradients_with_our_kernels_equal_pytorch(changes: dict[str, object]) -> None:
@@ -47,7 +48,21 @@ def test_loss_and_gradients_with_our_kernels_equal_pytorch(changes: dict[str, ob
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
 
 
-def gradients(model: Transformer, loss: torch.Tensor, nll: torch.Tensor) -> list[torch.Tensor]:
+def test_a_decoder_in_the_shape_of_llama_equals_pytorch() -> None:
+    torch.manual_seed(1)
+    changes = {"norm": "pre", "norm_kind": "rms", "positions": "rotary", "activation": "swiglu", "n_kv_heads": 1}
+    bare = {"attention_bias": False, "feed_forward_bias": False}
+    model = new_model(small(shape="decoder", n_heads=2, **changes, **bare))
+    stir(model)
+    streams = {"target": batch([(5, 3), (17, 12)])["target"]}
+    plain = Objective(model, 0.1, 64, PAD)(streams)
+    fused = Objective(model, 0.1, 64, PAD)
+    fused.refresh = kernels.fuse(model, torch.float32)
+    for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(streams)), strict=True):
+        torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
+
+
+def gradients(model: Model, loss: torch.Tensor, nll: torch.Tensor) -> list[torch.Tensor]:
     return [loss, nll, *torch.autograd.grad(loss, list(model.parameters()))]
 
 

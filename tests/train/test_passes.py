@@ -7,7 +7,7 @@ import torch
 
 from hark.config import BatchConfig, Config, ModelConfig, TrainConfig
 from hark.model import kernels
-from hark.train.passes import fallback_reason
+from hark.train.passes import compiles, fallback_reason
 from hark.train.processes import Processes
 
 GPU = Processes(0, 1, torch.device("cuda"))
@@ -27,16 +27,33 @@ def kernels_available(monkeypatch: pytest.MonkeyPatch) -> None:
         (Config(train=TrainConfig(compile="off")), "train.compile"),
         (Config(batches=BatchConfig(kind="padded")), "padded"),
         (Config(batches=BatchConfig(max_length=513)), "not tested with"),
+        (Config(model=ModelConfig(norm_kind="rms")), "RMSNorm"),
         (Config(model=ModelConfig(n_heads=32)), None),
         (Config(model=ModelConfig(n_heads=64)), "not tested with"),
         (Config(model=ModelConfig(d_k=64, d_v=32)), None),
         (Config(model=ModelConfig(d_k=64, d_v=48)), "not tested with"),
         (Config(model=ModelConfig(output_bias=True)), "output bias"),
+        (Config(batches=BatchConfig(any_order=0.2)), "order of prediction"),
     ],
 )
 def test_settings_that_the_fast_path_does_not_support(config: Config, reason: str | None) -> None:
     found = fallback_reason(config, GPU)
     assert found is None if reason is None else reason in (found or "")
+
+
+@pytest.mark.usefixtures("kernels_available")
+def test_one_condition_admits_what_awaits_its_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = Config(model=ModelConfig(norm_kind="rms", positions="rotary"), batches=BatchConfig(max_length=1024))
+    assert "RMSNorm" in (fallback_reason(config, GPU) or "")
+    monkeypatch.setattr(kernels, "MEASURED", True)
+    assert fallback_reason(config, GPU) is None
+
+
+def test_batches_whose_attention_changes_shape_are_not_compiled() -> None:
+    any_order = BatchConfig(any_order=0.2)
+    assert compiles(Config(), GPU)
+    assert not compiles(Config(batches=any_order), GPU)
+    assert compiles(Config(batches=any_order, train=TrainConfig(compile="on")), GPU)
 
 
 @pytest.mark.usefixtures("kernels_available")

@@ -16,6 +16,8 @@ from hark.data.dataset import Dataset
 from hark.errors import UserError
 from hark.model.weights import load_one_stack
 from hark.rundir import RunDir
+from hark.tasks.encoder import LoadedEncoder
+from hark.tasks.fill import GapFiller
 from hark.train import checkpoint
 from hark.train.metrics import read_metrics
 from tests.runs import losses
@@ -95,3 +97,42 @@ def test_an_encoder_learns_to_fill_gaps(trained: Trained, text: Path) -> None:
 def test_an_encoder_that_hides_nothing_is_refused(trained: Trained, text: Path) -> None:
     with pytest.raises(UserError, match="sees the tokens"):
         trained("run", f"data.dataset={text}", "model.shape=encoder")
+
+
+PERMUTED = ("model.shape=encoder", "batches.batch_tokens=240", "batches.any_order=0.1667", "model.positions=rotary")
+
+
+def test_an_encoder_learns_in_random_orders_and_fills_gaps(trained: Trained, text: Path) -> None:
+    run = trained(
+        "run", f"data.dataset={text}", *PERMUTED, "train.steps=200", "train.rate_scale=0.5",
+        "model.dropout=0", "model.d_model=32", "model.n_encoder_layers=2",
+        "train.label_smoothing=0", "train.eval_steps=200",
+    )  # fmt: skip
+    assert losses(run)[200][0] < 0.4 * losses(run)[1][0]
+    assert not read_metrics(run.metrics).dev[0].scores  # bits per byte need all tokens
+    filler = GapFiller(LoadedEncoder(run.best, "cpu"))
+    ((first, second),) = filler.fill(["sees the dog and<mask>ns to the<mask>ld tree 2\nthe"])
+    assert first[0].filled == "sees the dog and runs to the<mask>ld tree 2\nthe"
+    assert second[0].filled == "sees the dog and<mask>ns to the old tree 2\nthe"
+
+
+def test_an_order_repeats_when_a_run_is_resumed(trained: Trained, text: Path) -> None:
+    overrides = (f"data.dataset={text}", *PERMUTED)
+    whole = trained("whole", *overrides, "train.steps=6")
+    trained("parts", *overrides, "train.steps=2")
+    assert losses(trained("parts", "train.steps=6", resumed=True)) == losses(whole)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("model.shape=decoder", "batches.any_order=0.2"), "batches.any_order needs model.shape=encoder, not decoder"),
+        (("model.shape=encoder", "batches.any_order=0.2", "batches.masked=0.2"), "exclude each other; set one to 0"),
+        (("model.shape=encoder", "batches.any_order=0.2", "model.positions=none"), "none leaves open which token"),
+    ],
+)
+def test_random_orders_that_do_not_fit_a_model_are_refused(
+    trained: Trained, text: Path, overrides: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        trained("run", f"data.dataset={text}", *overrides)

@@ -17,6 +17,7 @@ from hark.data.denoising import DenoisingBatches
 from hark.data.labelled import LabelledBatches
 from hark.data.manifest import Manifest, Role, Shard, text_files, verify_checksums
 from hark.data.masking import Masking
+from hark.data.permuting import Permuting
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
@@ -156,7 +157,8 @@ class Dataset:
             vocabulary, pad = self.tokenizer("target"), self.special.pad
             if config.corrupted:
                 return DenoisingBatches(corpora, config, self.special, Corruption.of(vocabulary, config))
-            masking = Masking.of(vocabulary, config.masked, config.whole_words, pad) if config.masked else None
+            kind = Permuting if config.any_order else Masking
+            masking = kind.of(vocabulary, config.predicted, config.whole_words, pad) if config.predicted else None
             return TextBatches(corpora, config, self.special, masking)
         return make_batches(corpora, config, self.special, self.source_ids)
 
@@ -164,7 +166,7 @@ class Dataset:
         """Return the batch stream of a dev or test set, or of one corpus."""
         batches = self.batches([Corpus(shard.name, 1.0, [self.store(shard)])], config)
         # Bits per byte are those of whole texts that are predicted from themselves alone.
-        batches.n_bytes = 0 if config.masked else shard.bytes
+        batches.n_bytes = 0 if config.predicted else shard.bytes
         return batches
 
     def prefix(self, shard: Shard) -> tuple[int, ...]:

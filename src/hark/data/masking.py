@@ -1,11 +1,12 @@
 """Masked language modelling: some tokens are hidden, others each time, and predicted from both sides."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.data.stream import Tokens
+from hark.data.stream import PackedStream, Tokens
 from hark.errors import UserError
 from hark.text.vocabulary import Vocabulary
 
@@ -34,6 +35,22 @@ class Masking:
         special_V = np.array([vocabulary.is_special(token) for token in ids])
         begins_V = np.array([vocabulary.begins_word(token) for token in ids]) if whole_words else None
         return cls(vocabulary.mask, share, pad, special_V, begins_V)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What the fingerprint of a stream of batches hashes."""
+        return self.mask, self.share, self.begins_V is not None
+
+    @cached_property
+    def text(self) -> int:
+        """An id that represents text."""
+        return int(np.argmin(self.special_V))
+
+    def apply(self, stream: PackedStream[Tokens], real: int, generator: np.random.Generator) -> PackedStream[Tokens]:
+        """Return a batch whose first slots hold text, with some of it hidden and only that in the labels."""
+        inputs, labels = stream.tokens.copy(), np.full_like(stream.tokens, self.pad)
+        inputs[:real], labels[:real] = self.hide(inputs[:real], generator)
+        return replace(stream, tokens=inputs, labels=labels)
 
     def hide(self, tokens: Tokens, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
         """Return the input, and the labels: what is hidden, and padding elsewhere."""

@@ -65,6 +65,7 @@ class PackedStream(TokenStream[A]):
     positions: A  # (N,): 0, 1, 2 .. within each sentence
     cu: A  # (C + 1,): cumulative lengths
     labels: A | None = None  # (N,): the next token; pad where there is no prediction
+    ranks: A | None = None  # (N,): in an order of prediction, odd for what is seen and even for what is predicted
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,7 @@ class Batches(ABC, Generic[S]):
     """
 
     batches_per_epoch: int  # one pass over each corpus of weight 1
-    n_bytes: int = 0  # size of running text in UTF-8, if known
+    n_bytes: int = 0  # size of running text in UTF-8, if known and if all of it is predicted
     fill: tuple[float, ...]  # share of the slots of each side that hold tokens, over the whole stream
 
     def __init__(self, config: BatchConfig, special: SpecialIds) -> None:

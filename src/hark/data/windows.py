@@ -159,8 +159,9 @@ class TextBatches(Batches[PackedStream[Tokens]]):
 
     @property
     def identity(self) -> object:
-        masking = self.masking and (self.masking.mask, self.masking.share, self.config.whole_words)
-        return masking, [(text.weight, text.slots, zlib.crc32(text.starts.data)) for text in self.texts]
+        return self.masking and self.masking.identity, [
+            (text.weight, text.slots, zlib.crc32(text.starts.data)) for text in self.texts
+        ]
 
     def __getitem__(self, index: int) -> Batch[PackedStream[Tokens]]:
         if index < 0:
@@ -187,7 +188,7 @@ class TextBatches(Batches[PackedStream[Tokens]]):
 
     def worst_case(self) -> Batch[PackedStream[Tokens]]:
         length = self.config.max_length
-        tokens = np.full(length, self.special.end, np.int32)
+        tokens = np.full(length, self.special.end if self.masking is None else self.masking.text, np.int32)
         full = Window(tokens, tokens, np.zeros(1, np.int64))
         return self._assemble(-1, np.full((self.per_batch, 3), -1, np.int64), [full] * self.per_batch)
 
@@ -203,10 +204,9 @@ class TextBatches(Batches[PackedStream[Tokens]]):
             at, done = at + size, done + len(window.cuts)
         dummies = np.arange(at, self.slots, self.config.max_length)
         cu[done : done + len(dummies)] = dummies
-        hidden = None
-        if self.masking is not None and index >= 0:
-            generator = self.generator(index)
-            inputs[:at], labels[:at] = self.masking.hide(inputs[:at], generator)
-            hidden = int(np.count_nonzero(labels != self.special.pad))
         stream = PackedStream(inputs, number_slots(cu, self.slots), cu, labels)
+        hidden = None
+        if self.masking is not None:
+            stream = self.masking.apply(stream, at, self.generator(max(index, 0)))
+            hidden = int(np.count_nonzero(stream.labels != self.special.pad))
         return Batch(index, rows, {"target": stream}, {"target": at}, hidden)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hark.model.patterns import Observed, Packed, Padded, Pattern
+from hark.model.patterns import Observed, Packed, Padded, Pattern, Permuted
 
 Sink = Callable[[Tensor], object]
 
@@ -22,6 +22,13 @@ class Layout:
     def wrap(self, wrap: Callable[[str, Pattern], Pattern]) -> "Layout":
         """Return the same layout with other patterns, made from its own."""
         return Layout(self.positions, {name: wrap(name, pattern) for name, pattern in self.patterns.items()})
+
+    def permuted(self, stream: str, name: str, ranks: Tensor) -> "Layout":
+        """Return the same layout with a factorisation order over a packed stream (`Permuted`): the ranks of its slots,
+        and the name of its pattern."""
+        packed = self.patterns[name]
+        assert isinstance(packed, Packed)
+        return Layout(self.positions, {**self.patterns, name: Permuted.of(packed, ranks, self.positions[stream])})
 
     def observed(self, sinks: Mapping[str, Sink]) -> "Layout":
         """Return the same layout, passing the attention weights of each layer to the sinks, by the pattern's name."""

@@ -188,11 +188,15 @@ class Packed(Pattern):
                 for x, slots in ((q, group.q_slots), (k, group.k_slots), (v, group.k_slots))
             )
             mask = group.visible
-            if self.bias_HTS is not None:
-                mask = masked(self.bias_HTS[:, : mask.shape[-2], : mask.shape[-1]], mask, q.dtype)
+            if (bias := self.group_bias(group)) is not None:
+                mask = masked(bias, mask, q.dtype)
             out_b = F.scaled_dot_product_attention(q_b, k_b, v_b, attn_mask=mask)
             outs.append(out_b.transpose(1, 2).flatten(0, 1).index_select(0, group.real))
         return torch.cat(outs).index_select(0, self.order)
+
+    def group_bias(self, group: "LengthGroup") -> Tensor | None:
+        """The bias of a rectangle, which broadcasts to (B, H, T, S)."""
+        return None if self.bias_HTS is None else self.bias_HTS[:, : group.q_slots.shape[1], : group.k_slots.shape[1]]
 
     @cached_property
     def groups(self) -> list["LengthGroup"]:
@@ -211,6 +215,66 @@ class Packed(Pattern):
         """The index of each slot in the concatenated results of the groups."""
         slots = torch.cat([group.q_slots.flatten()[group.real] for group in self.groups])
         return slots.argsort()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Permuted(Packed):
+    """Packed sentences in which a factorisation order says who sees whom (Yang et al., 2019, 2.3): both streams in one
+    sequence, with the same weights.
+
+    A content slot stands for a token that others may see and has an odd rank in the order. A query slot predicts the
+    token of its position, without seeing it, and has an even rank. A slot sees the content slots of its sentence whose
+    ranks are at most its own. So content slots of equal rank see each other, and nobody sees a query slot.
+    """
+
+    ranks_N: Tensor
+    positions_N: Tensor
+    """By which a bias is chosen: those of a query slot and its token are the same."""
+
+    @classmethod
+    def of(cls, packed: Packed, ranks_N: Tensor, positions_N: Tensor) -> "Permuted":
+        cu, longest = packed.q_cu, packed.longest
+        return cls(cu, cu, longest, bias_HTS=packed.bias_HTS, ranks_N=ranks_N, positions_N=positions_N)
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return self.by_length(q, *match_heads(q, k, v)).masked_fill(self.blind_N[:, None, None], 0.0)
+
+    @cached_property
+    def blind_N(self) -> Tensor:
+        """Which slots see nothing."""
+        sentence, most = sentence_ids(self.q_cu, len(self.ranks_N)), torch.iinfo(self.ranks_N.dtype).max
+        offered = self.ranks_N.masked_fill(self.ranks_N % 2 == 0, most)
+        least = offered.new_full((len(self.q_cu) - 1,), most).scatter_reduce(0, sentence, offered, "amin")
+        return least[sentence] > self.ranks_N
+
+    def sees(self, q_slots: Tensor, k_slots: Tensor) -> Tensor:
+        """Whether the order lets each query slot see each key slot: (..., T), (..., S) -> (..., T, S)."""
+        ranks = self.ranks_N[k_slots]
+        return (ranks % 2 == 1)[..., None, :] & (ranks[..., None, :] <= self.ranks_N[q_slots][..., None])
+
+    def visible(self, q: Tensor, k: Tensor) -> Tensor:
+        slots = torch.arange(len(q), device=q.device)
+        return super().visible(q, k) & self.sees(slots, slots)
+
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:  # noqa: ARG002
+        at = self.positions_N
+        return None if self.bias_HTS is None else self.bias_HTS[:, at[:, None], at]
+
+    def group_bias(self, group: "LengthGroup") -> Tensor | None:
+        if self.bias_HTS is None:
+            return None
+        q_at, k_at = self.positions_N[group.q_slots], self.positions_N[group.k_slots]
+        return self.bias_HTS[:, q_at[:, :, None], k_at[:, None, :]].transpose(0, 1)
+
+    @cached_property
+    def groups(self) -> list["LengthGroup"]:
+        groups = []
+        for group in super().groups:
+            visible = group.visible & self.sees(group.q_slots, group.k_slots)[:, None]
+            # Some kernels return NaN for a row without keys, so it sees all here and becomes zero afterwards.
+            visible |= group.visible & ~visible.any(-1, keepdim=True)
+            groups.append(replace(group, visible=visible))
+        return groups
 
 
 @dataclass(frozen=True, eq=False)

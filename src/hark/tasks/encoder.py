@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hark import configfile
 from hark.bundle import CONFIG, Bundle
+from hark.data.permuting import CONTEXT
 from hark.engine.opening import torch_device
 from hark.errors import UserError
 from hark.model.patterns import packed_positions
@@ -77,6 +78,10 @@ class LoadedEncoder:
         cu = torch.cat([lengths_B.new_zeros(1), lengths_B.cumsum(0)]).int()
         positions = {"target": packed_positions(cu, len(tokens_N))}
         layout = self.model.packed_layout({"target": cu}, positions, max(map(len, inputs)))
+        if self.bundle.config.batches.any_order and (mask := self.vocabulary.mask) is not None:
+            # As in training, a mask asks for the token of its place, and nobody sees it.
+            ranks_N = torch.where(tokens_N == mask, CONTEXT + 1, CONTEXT)
+            layout = layout.permuted("target", self.model.name, ranks_N)
         return self.model.states(tokens_N, layout), tokens_N, lengths_B
 
 
@@ -103,9 +108,10 @@ def find_encoder(name: str | None, ability: Ability = "embed") -> Path:
         return named_folder(name)
     for each in list_models():
         if not each.pairs and not each.problem:
-            config = configfile.load(each.folder / CONFIG).model
-            able = {"embed": True, "fill": config.prediction_layer, "classify": config.labels is not None}
-            if config.shape == "encoder" and able[ability]:
+            config = configfile.load(each.folder / CONFIG)
+            model, fills = config.model, config.model.prediction_layer or config.batches.predicted > 0
+            able = {"embed": True, "fill": fills, "classify": model.labels is not None}
+            if model.shape == "encoder" and able[ability]:
                 return each.folder
     if ability == "classify":
         raise UserError("no such model installed; name one with -m, or train one with hark train classify")

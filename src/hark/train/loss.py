@@ -67,7 +67,11 @@ class Objective(nn.Module):
         if packed:
             cu = {name: stream.cu for name, stream in packed.items()}
             positions = {name: stream.positions for name, stream in packed.items()}
-            return self.model.packed_layout(cu, positions, self.longest, self.fused)
+            layout = self.model.packed_layout(cu, positions, self.longest, self.fused)
+            for name, stream in packed.items():
+                if stream.ranks is not None:
+                    layout = layout.permuted(name, self.model.reads[name], stream.ranks)
+            return layout
         padded = {name: stream for name, stream in streams.items() if isinstance(stream, PaddedStream)}
         return self.model.padded_layout({name: stream.lengths for name, stream in padded.items()})
 

@@ -159,7 +159,11 @@ def autocast(config: Config, device: torch.device, **options: Any) -> AbstractCo
 
 
 def compiles(config: Config, processes: Processes) -> bool:
-    return config.train.compile == "on" or (config.train.compile == "auto" and processes.device.type == "cuda")
+    """Whether to compile. With an order of prediction, attention has rectangles of other shapes in each batch, and most
+    of the time would go into compiling again: only if told to."""
+    if config.train.compile == "auto":
+        return processes.device.type == "cuda" and not config.batches.any_order
+    return config.train.compile == "on"
 
 
 def fallback_reason(config: Config, processes: Processes) -> str | None:
@@ -173,8 +177,9 @@ def fallback_reason(config: Config, processes: Processes) -> str | None:
         "several processes": processes.world > 1,
         "padded batches": config.batches.kind != "packed",
         "float32": config.train.precision == "float32",
-        "RMSNorm, which our kernels do not have": config.model.norm_kind == "rms",
+        "RMSNorm, which our kernels were not measured with": config.model.norm_kind == "rms" and not kernels.MEASURED,
         "an attention bias, which our kernels do not have": config.model.biases_scores,
+        "an order of prediction, which our kernels do not have": config.batches.any_order > 0,
         "an output bias, which our loss kernel does not support": config.model.output_bias,
         "labels, which our loss kernel does not support": config.model.labels is not None,
         "a head width or sentence length that our kernels are not tested with": not kernels.cover(

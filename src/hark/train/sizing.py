@@ -50,7 +50,7 @@ def count_weights(model: ModelConfig) -> int:
 def estimate_cpu_memory(config: Config) -> int:
     """Estimate the bytes needed to train on a CPU in float32: permanent tensors (weights, gradients, Adam's moments,
     moving average) and those of a batch (activations of each layer; logits, log-probabilities and their gradients)."""
-    model, tokens = config.model, config.batches.batch_tokens
+    model, tokens = config.model, round(config.batches.batch_tokens * (1 + config.batches.any_order))
     permanent = 4 * count_weights(model) * (4 if config.train.ema is None else 5)
     # Each sub-layer of attention keeps eight vectors of a token, the rest of a layer four and the feed-forward's own.
     layers = sum(

@@ -81,7 +81,7 @@ def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     see what it predicts."""
     shape, batches, is_text = config.model.shape, config.batches, dataset.manifest.is_text
     if dataset.manifest.labels is not None:
-        if shape != "encoder" or batches.masked:
+        if shape != "encoder" or batches.predicted:
             raise UserError(
                 f"{dataset.folder}: has labels; use the recipe classify, or model.shape=encoder and batches.masked=0"
             )
@@ -90,10 +90,11 @@ def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     if batches.corrupted and (pairs or shape != "encoder-decoder"):
         what = f"{dataset.folder} has pairs" if pairs else f"model.shape={shape} has one stack"
         raise UserError(f"batches.corrupted is for text and a model of two stacks, but {what}; leave it out")
-    if batches.masked and not batches.corrupted and shape != "encoder":
-        remedy = "; set batches.corrupted, too" if shape == "encoder-decoder" and is_text else ""
-        raise UserError(f"batches.masked needs model.shape=encoder, not {shape}{remedy}")
-    if shape == "encoder" and not batches.masked:
+    if batches.predicted and not batches.corrupted and shape != "encoder":
+        name = "any_order" if batches.any_order else "masked"
+        remedy = "; set batches.corrupted, too" if batches.masked and shape == "encoder-decoder" and is_text else ""
+        raise UserError(f"batches.{name} needs model.shape=encoder, not {shape}{remedy}")
+    if shape == "encoder" and not batches.predicted:
         raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
     if is_text and shape == "encoder-decoder" and not batches.corrupted:
         raise UserError(

@@ -83,6 +83,11 @@ def test_the_longest_sentence() -> None:
     check([3, LONGEST, 20], None, True, 16, heads=1)
 
 
+def test_a_sentence_that_awaits_its_measurement() -> None:
+    """As `kernels.MEASURED` promises."""
+    check([3, LONGEST + 190], None, True, 16, heads=1)
+
+
 @pytest.mark.parametrize("apart", [(), (0,), (0, 1), (1, 2), (0, 1, 2)], ids=str)
 def test_any_memory_layout_of_queries_keys_and_values(apart: tuple[int, ...]) -> None:
     """Rotary positions write queries and keys to new tensors; the result does not depend on it."""

@@ -1,5 +1,7 @@
 """The fused residual connection against PyTorch's layer norm, run by Triton's interpreter."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -58,6 +60,51 @@ def test_pre_norm_equals_pytorch(n: int, width: int, bypass: bool) -> None:
         results.append([out, *torch.autograd.grad(out, inputs, upstream)])
     for fast, exact in zip(*results, strict=True):
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("n", "width"), [(1, 16), (9, 48), (19, 64)])
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_rms_norm_equals_pytorch_in_float64(n: int, width: int, p: float) -> None:
+    """Without a bias, the same kernels compute RMSNorm. A mean of the input shows whether it is subtracted."""
+    (x, s, weight, _), upstream = draw(n, width)
+    seed = torch.tensor([12345])
+    keep = (dropout_mask(seed, n, width, p) > 0.5).double() / (1 - p)
+    fast = with_gradients(
+        lambda x, s, weight: norm.AddNorm.apply(x, s, weight, None, seed, p, EPS), [x + 2, s, weight], upstream
+    )
+    exact = with_gradients(
+        lambda x, s, weight: F.rms_norm(x + s * keep, (width,), weight, EPS),
+        [(x + 2).double(), s.double(), weight.double()],
+        upstream,
+    )
+    same(fast, exact)
+
+
+@pytest.mark.parametrize(("n", "width"), [(1, 16), (9, 48), (19, 64)])
+@pytest.mark.parametrize("bypass", [False, True])
+def test_pre_norm_rms_norm_equals_pytorch_in_float64(n: int, width: int, bypass: bool) -> None:
+    (x, s, weight, _), upstream = draw(n, width)
+
+    def ours(x: Tensor, weight: Tensor) -> Tensor:
+        residual, y = norm.NormWithInput.apply(x, weight, None, EPS)
+        return y * s + (residual.square() if bypass else 0)
+
+    def theirs(x: Tensor, weight: Tensor) -> Tensor:
+        return F.rms_norm(x, (width,), weight, EPS) * s + (x.square() if bypass else 0)
+
+    fast = with_gradients(ours, [x + 2, weight], upstream)
+    same(fast, with_gradients(theirs, [(x + 2).double(), weight.double()], upstream))
+
+
+def with_gradients(function: Callable[..., Tensor], values: list[Tensor], upstream: Tensor) -> list[Tensor]:
+    inputs = [each.clone().requires_grad_() for each in values]
+    out = function(*inputs)
+    return [out, *torch.autograd.grad(out, inputs, upstream.to(out.dtype))]
+
+
+def same(fast: list[Tensor], exact: list[Tensor]) -> None:
+    for one, other in zip(fast, exact, strict=True):
+        torch.testing.assert_close(one.double(), other, atol=3e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.4])

@@ -27,15 +27,17 @@ class FusedBackend(Backend):
         return Product.apply(x.to(joined.weight.dtype), joined.weight, joined.bias, relu, *joined.originals)
 
     def norm(self, x: Tensor, norm: Norm) -> tuple[Tensor, Tensor]:
-        assert isinstance(norm, nn.LayerNorm)
-        return NormWithInput.apply(x, norm.weight, norm.bias, norm.eps)
+        return NormWithInput.apply(x, norm.weight, bias_of(norm), norm.eps)
 
     def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Tensor:
         return AddDropout.apply(x, s, draw_seed(s), rate(dropout))
 
     def add_norm(self, x: Tensor, s: Tensor, norm: Norm, dropout: nn.Dropout) -> Tensor:
-        assert isinstance(norm, nn.LayerNorm)
-        return AddNorm.apply(x, s, norm.weight, norm.bias, draw_seed(s), rate(dropout), norm.eps)
+        return AddNorm.apply(x, s, norm.weight, bias_of(norm), draw_seed(s), rate(dropout), norm.eps)
+
+
+def bias_of(norm: Norm) -> Tensor | None:
+    return norm.bias if isinstance(norm, nn.LayerNorm) else None
 
 
 def rate(dropout: nn.Dropout) -> float:

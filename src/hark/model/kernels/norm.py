@@ -2,7 +2,7 @@
 
 With torch.compile, the sum and the norm are in float32 and take 7 ms of a step of 38; the memory traffic alone needs
 1.5. The kernels compute in float32 for inputs and outputs of any precision. Pre-norm has the sub-layer between norm and
-sum, so it takes two passes.
+sum, so it takes two passes. RMSNorm (Zhang and Sennrich, 2019) is a layer norm without mean and bias.
 """
 
 from typing import Any
@@ -55,21 +55,26 @@ def residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH: tl.constexp
 @triton.jit
 def forward_rows(
     x_at, s_at, weight_at, bias_at, seed_at, y_at, mean_at, scale_at, n, p, eps,
-    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr,
+    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, CENTRE: tl.constexpr,
 ):  # fmt: skip
+    """With CENTRE, layer norm; otherwise RMSNorm, without `bias_at` and `mean_at`."""
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
     mask = (rows < n)[:, None] & inside[None, :]
     z, _ = residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH, ADD)
-    mean = tl.sum(z, 1) / WIDTH
-    centred = tl.where(inside[None, :], z - mean[:, None], 0.0)
+    centred = z
+    if CENTRE:
+        mean = tl.sum(z, 1) / WIDTH
+        centred = tl.where(inside[None, :], z - mean[:, None], 0.0)
     scale = 1.0 / tl.sqrt(tl.sum(centred * centred, 1) / WIDTH + eps)
     weight = tl.load(weight_at + columns, mask=inside, other=0.0).to(tl.float32)
-    bias = tl.load(bias_at + columns, mask=inside, other=0.0).to(tl.float32)
-    y = centred * scale[:, None] * weight[None, :] + bias[None, :]
+    y = centred * scale[:, None] * weight[None, :]
+    if CENTRE:
+        y += tl.load(bias_at + columns, mask=inside, other=0.0).to(tl.float32)[None, :]
     tl.store(y_at + rows[:, None] * WIDTH + columns[None, :], y.to(y_at.dtype.element_ty), mask=mask)
-    tl.store(mean_at + rows, mean, mask=rows < n)
+    if CENTRE:
+        tl.store(mean_at + rows, mean, mask=rows < n)
     tl.store(scale_at + rows, scale, mask=rows < n)
 
 
@@ -77,35 +82,43 @@ def forward_rows(
 def backward_rows(
     dy_at, dz_at, x_at, s_at, weight_at, seed_at, mean_at, scale_at, dx_at, ds_at, parts_at, n, p,
     WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, BYPASS: tl.constexpr,
+    CENTRE: tl.constexpr,
 ):  # fmt: skip
-    """With BYPASS, dz is the gradient of x that bypasses the norm."""
+    """With BYPASS, dz is the gradient of x that bypasses the norm. With CENTRE, layer norm; otherwise RMSNorm, which
+    has no `mean_at` and no gradient of a bias behind that of the weight."""
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
     weight = tl.load(weight_at + columns, mask=inside, other=0.0).to(tl.float32)
     dweight = tl.zeros([COLUMNS], tl.float32)
-    dbias = tl.zeros([COLUMNS], tl.float32)
+    if CENTRE:
+        dbias = tl.zeros([COLUMNS], tl.float32)
     for first in range(tl.program_id(0) * ROWS, n, tl.num_programs(0) * ROWS):
         rows = first + tl.arange(0, ROWS)
         mask = (rows < n)[:, None] & inside[None, :]
         at = rows[:, None] * WIDTH + columns[None, :]
         z, keep = residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH, ADD)
-        mean = tl.load(mean_at + rows, mask=rows < n, other=0.0)
+        if CENTRE:
+            z -= tl.load(mean_at + rows, mask=rows < n, other=0.0)[:, None]
         scale = tl.load(scale_at + rows, mask=rows < n, other=0.0)
         dy = tl.load(dy_at + at, mask=mask, other=0.0).to(tl.float32)
-        normal = tl.where(mask, (z - mean[:, None]) * scale[:, None], 0.0)
+        normal = tl.where(mask, z * scale[:, None], 0.0)
         g = dy * weight[None, :]
         along = tl.sum(g * normal, 1) / WIDTH
-        dz = scale[:, None] * (g - tl.sum(g, 1)[:, None] / WIDTH - normal * along[:, None])
+        if CENTRE:
+            g -= tl.sum(g, 1)[:, None] / WIDTH
+        dz = scale[:, None] * (g - normal * along[:, None])
         if BYPASS:
             dz += tl.load(dz_at + at, mask=mask, other=0.0).to(tl.float32)
         tl.store(dx_at + at, dz.to(dx_at.dtype.element_ty), mask=mask)
         if ADD:
             tl.store(ds_at + at, (dz * keep).to(ds_at.dtype.element_ty), mask=mask)
         dweight += tl.sum(dy * normal, 0)
-        dbias += tl.sum(dy, 0)
-    part = parts_at + tl.program_id(0) * 2 * WIDTH + columns
+        if CENTRE:
+            dbias += tl.sum(dy, 0)
+    part = parts_at + tl.program_id(0) * (2 * WIDTH if CENTRE else WIDTH) + columns
     tl.store(part, dweight, mask=inside)
-    tl.store(part + WIDTH, dbias, mask=inside)
+    if CENTRE:
+        tl.store(part + WIDTH, dbias, mask=inside)
 
 
 @triton.jit
@@ -125,43 +138,48 @@ def add_rows(
 
 
 def normalise(
-    x: Tensor, s: Tensor | None, weight: Tensor, bias: Tensor, seed: Tensor | None, p: float, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the norm of x + Dropout(s), in the precision of s, or of x alone; and the means and scales of the rows."""
+    x: Tensor, s: Tensor | None, weight: Tensor, bias: Tensor | None, seed: Tensor | None, p: float, eps: float
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    """Return the norm of x + Dropout(s), in the precision of s, or of x alone; and the means and scales of the rows.
+    Without a bias it is RMSNorm, which has no means."""
     y = torch.empty_like(x if s is None else s)
     width, n = y.shape[-1], y.numel() // y.shape[-1]
-    mean, scale = (torch.empty(n, dtype=torch.float32, device=x.device) for _ in range(2))
+    scale = torch.empty(n, dtype=torch.float32, device=x.device)
+    mean = None if bias is None else torch.empty_like(scale)
     forward_rows[(triton.cdiv(n, ROWS),)](
         x, s, weight, bias, seed, y, mean, scale, n, p, eps,
-        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=ROWS, ADD=s is not None, num_warps=4,
+        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=ROWS, ADD=s is not None, CENTRE=bias is not None,
+        num_warps=4,
     )  # fmt: skip
     return y, mean, scale
 
 
 def normalise_backward(
     dy: Tensor, dz: Tensor | None, x: Tensor, s: Tensor | None, weight: Tensor, seed: Tensor | None,
-    mean: Tensor, scale: Tensor, p: float,
-) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:  # fmt: skip
-    """Return the gradients of x, s, weight and bias. dz is the gradient of x that bypasses the norm."""
+    mean: Tensor | None, scale: Tensor, p: float,
+) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:  # fmt: skip
+    """Return the gradients of x, s, weight and bias. dz is the gradient of x that bypasses the norm. Without means it
+    is RMSNorm, which has no bias."""
     width, n = x.shape[-1], x.numel() // x.shape[-1]
     programs = min(PROGRAMS, triton.cdiv(n, BACK_ROWS))
     dx, ds = torch.empty_like(x), None if s is None else torch.empty_like(s)
-    parts = torch.empty(programs, 2 * width, dtype=torch.float32, device=x.device)
+    sums = width if mean is None else 2 * width
+    parts = torch.empty(programs, sums, dtype=torch.float32, device=x.device)
     backward_rows[(programs,)](
         dy.contiguous(), None if dz is None else dz.contiguous(), x, s, weight, seed, mean, scale, dx, ds, parts, n, p,
         WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=BACK_ROWS,
-        ADD=s is not None, BYPASS=dz is not None, num_warps=1,
+        ADD=s is not None, BYPASS=dz is not None, CENTRE=mean is not None, num_warps=1,
     )  # fmt: skip
-    dweight, dbias = add_parts(parts).split(width)
-    return dx, ds, dweight, dbias
+    dweight, *dbias = add_parts(parts).split(width)
+    return dx, ds, dweight, dbias[0] if dbias else None
 
 
 class AddNorm(torch.autograd.Function):
-    """`LayerNorm(x + Dropout(s))`, in the precision of s."""
+    """`LayerNorm(x + Dropout(s))`, in the precision of s; without a bias, RMSNorm instead."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, s: Tensor, weight: Tensor, bias: Tensor, seed: Tensor, p: float, eps: float
+        ctx: Any, x: Tensor, s: Tensor, weight: Tensor, bias: Tensor | None, seed: Tensor, p: float, eps: float
     ) -> Tensor:
         x, s = x.contiguous(), s.contiguous()
         y, mean, scale = normalise(x, s, weight, bias, seed, p, eps)
@@ -176,10 +194,10 @@ class AddNorm(torch.autograd.Function):
 
 
 class NormWithInput(torch.autograd.Function):
-    """Returns x and `LayerNorm(x)`, so that one backward pass adds the gradients of both."""
+    """Returns x and `LayerNorm(x)`, so that one backward pass adds the gradients of both; without a bias, RMSNorm."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor]:
         y, mean, scale = normalise(x.contiguous(), None, weight, bias, None, 0.0, eps)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(x.contiguous(), weight, mean, scale)
