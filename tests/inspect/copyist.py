@@ -39,7 +39,8 @@ def settings(*overrides: str) -> Config:
         None,
         [
             "model.shape=decoder", "model.n_decoder_layers=2", "model.n_heads=2", f"model.vocab_size={V}",
-            f"model.d_model={3 * V + P}", f"model.d_k={V}", f"model.d_v={V}", "model.d_ff=1", f"model.max_positions={P}",
+            f"model.d_model={3 * V + P}", f"model.d_k={V}", f"model.d_v={V}", "model.d_ff=1",
+            f"model.max_positions={P}",
             "model.norm=pre", "model.norm_kind=rms", "model.positions=learned", "model.tie=none", "model.dropout=0",
             "model.scale_embedding=false", "model.attention_bias=false", f"batches.max_length={P}", *overrides,
         ],

@@ -198,10 +198,8 @@ def look_at_text(
         raise UserError(f"{named}: has one stack, so it reads one text; give --on one file")
     loaded = TextModel.open(folder)
     weighs = importance is not None or with_curve
-    if weighs and not loaded.predicts:
-        raise UserError(
-            f"{named}: was imported without the layer that predicts tokens; leave out --importance and --curve"
-        )
+    if weighs and loaded.silence:
+        raise UserError(f"{named}: predicts no tokens, because {loaded.silence}; leave out --importance and --curve")
     config = loaded.model.config
     corpus = read_parts(Path(on[0]), loaded.vocabulary, config.shape, config.max_positions, parts)
     finder = TextFinder(loaded.model.to(prepare_device(device, threads)), shown_progress, loaded.vocabulary)

@@ -68,7 +68,7 @@ def count_text_measurements(reading: Reading) -> int:
 
 def count_heads(attention: Attention) -> int:
     """The number of heads to measure."""
-    return min(HEADS, sum(attention.of(kind).shape[0] * attention.of(kind).shape[1] for kind in attention.kinds))
+    return min(HEADS, sum(len(weights_HTS) for kind in attention.kinds for weights_HTS in attention.of(kind)))
 
 
 def measure(

@@ -58,12 +58,13 @@ class TextModel:
         return "decoder" if self.bundle.config.model.shape == "decoder" else "encoder"
 
     @property
-    def predicts(self) -> bool:
-        """Whether it predicts tokens. Of an encoder that was imported without that layer, only attention is known."""
-        if self.kind == "decoder":
-            return True
-        imported = self.bundle.facts.origin is not None
-        return self.vocabulary.mask is not None and (not imported or self.model.prediction is not None)
+    def silence(self) -> str:
+        """Why it predicts no tokens; empty if it does. Of an encoder that does not, only attention is known."""
+        if self.kind == "encoder" and self.vocabulary.mask is None:
+            return "its vocabulary has no mask"
+        if self.kind == "encoder" and self.bundle.facts.origin is not None and self.model.prediction is None:
+            return "it was imported without the layer that predicts tokens"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,9 @@ def read_text(loaded: TextModel, text: str, max_tokens: int = 0) -> Reading:
     if loaded.kind == "decoder":
         expected = read_on(loaded, ids)
         rows, wanted = list(range(len(ids) - 1)), list(ids[1:])
-    elif loaded.predicts:
+    elif loaded.silence:
+        notes.append(f"this page shows attention only: the model predicts no tokens, because {loaded.silence}")
+    else:
         masks = [at for at, token in enumerate(ids) if token == vocabulary.mask]
         places = [at for at, token in enumerate(ids) if at in masks or not vocabulary.is_special(token)]
         if len(ids) > HIDDEN_IN_TURN:
@@ -149,8 +152,6 @@ def read_text(loaded: TextModel, text: str, max_tokens: int = 0) -> Reading:
             places = masks
         expected = hide_in_turn(loaded, ids, places)
         rows, wanted = masks, [found.likely[0][0] for at in masks if (found := expected[at]) is not None]
-    else:
-        notes.append("this model was imported without the layer that predicts tokens, so the page shows attention only")
     positions = model.target_positions
     return Reading(
         model=loaded.name,

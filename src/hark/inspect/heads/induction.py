@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.inspect.attention import Head
+from hark.inspect.attention import Head, lay_out
 from hark.inspect.heads.roles import HeadMeasure
 from hark.inspect.recording import Vectors, capture
 from hark.inspect.variants import attention_of
@@ -51,7 +51,7 @@ def repeat(model: Model, ordinary: list[int], start: list[int], seed: int = 0) -
     chance = np.random.default_rng(seed)
     length = min(LENGTH, len(ordinary), (model.config.max_positions - len(start)) // 2)
     sums: dict[HeadMeasure, NDArray[np.float64]] = {}
-    losses = np.zeros(2)
+    first = second = 0.0
     for _ in range(SEQUENCES):
         once: list[int] = chance.choice(ordinary, length, replace=False).tolist()
         ids = [*start, *once, *once]
@@ -66,11 +66,14 @@ def repeat(model: Model, ordinary: list[int], start: list[int], seed: int = 0) -
         }
         for measure, values_LH in found.items():
             sums[measure] = sums.get(measure, np.zeros_like(values_LH)) + values_LH / SEQUENCES
-        losses += halves(model, ids, rows - length, rows) / SEQUENCES
+        loss_T = losses_after(model, ids)
+        first += float(loss_T[rows - length].mean()) / SEQUENCES
+        second += float(loss_T[rows].mean()) / SEQUENCES
     layers, heads = sums["induction"].shape
     return Repetition(
         length,
-        *losses.tolist(),
+        first,
+        second,
         {
             Head("decoder", layer, number): {measure: float(each[layer, number]) for measure, each in sums.items()}
             for layer in range(layers)
@@ -104,13 +107,8 @@ def copying(
 
 
 @torch.no_grad()
-def halves(model: Model, ids: list[int], first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The loss on the tokens after these rows."""
-    tokens_1T = torch.tensor([ids], device=model.output_weight.device)
-    lengths = torch.tensor([len(ids)], device=tokens_1T.device)
-    hidden_TD = model.hidden({"target": tokens_1T}, model.padded_layout({"target": lengths}))[0]
-
-    def loss(rows: NDArray[np.intp]) -> Tensor:
-        return F.cross_entropy(model.logits(hidden_TD[rows]).float(), tokens_1T[0, rows + 1])
-
-    return np.array([float(loss(first)), float(loss(second))])
+def losses_after(model: Model, ids: list[int]) -> Tensor:
+    """The loss on the token that follows each one, in nats."""
+    streams, layout = lay_out(model, [(ids,)])
+    logits_TV = model.logits(model.hidden(streams, layout)[0, :-1]).float()
+    return F.cross_entropy(logits_TV, streams["target"][0, 1:], reduction="none").cpu()
