@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.inspect.attention import KINDS, Attention, AttentionKind, Head, lay_out
-from hark.inspect.reading import Reading
+from hark.inspect.reading import TextReading
 from hark.inspect.recording import Recording
 from hark.inspect.variants import Advance, Change, TextVariants, Variants, gated, open_gates, translations
 from hark.inspect.words import Spelling
@@ -61,7 +61,7 @@ def count_measurements(recording: Recording, searched: int) -> int:
     return 1 + heads + words + min(searched, heads) + min(searched, words)
 
 
-def count_text_measurements(reading: Reading) -> int:
+def count_text_measurements(reading: TextReading) -> int:
     """The number of times that `measure_text` will call `advance`."""
     return 1 + count_heads(reading.attention) + min(WORDS, len(hideable_words(reading)))
 
@@ -90,7 +90,7 @@ def measure(
     )
 
 
-def measure_text(model: OneStack, reading: Reading, advance: Advance = lambda: None) -> Effects:
+def measure_text(model: OneStack, reading: TextReading, advance: Advance = lambda: None) -> Effects:
     """Remove heads and words one at a time, for a model of one stack."""
     words = most_attended(reading.spelling, hideable_words(reading), reading.attention.of(reading.kind))
     return remove_each(TextVariants(model, reading), text_importance(model, reading), words, advance)
@@ -119,7 +119,7 @@ def most_attended(spelling: Spelling, words: Sequence[int], weights_LHTS: NDArra
     return sorted(words, key=lambda word: -sum(weight_S[[*spelling.tokens_of(word)]]))
 
 
-def hideable_words(reading: Reading) -> tuple[int, ...]:
+def hideable_words(reading: TextReading) -> tuple[int, ...]:
     """The words of a text that can be hidden: all but the masks that are scored."""
     asked = set(reading.scored) if reading.kind == "encoder" else set()
     return tuple(word for word in reading.spelling.text_words if not asked & {*reading.spelling.tokens_of(word)})
@@ -144,7 +144,7 @@ def importance(model: Transformer, recording: Recording) -> dict[Head, float]:
         return slopes_of(loss, gates)
 
 
-def text_importance(model: OneStack, reading: Reading) -> dict[Head, float]:
+def text_importance(model: OneStack, reading: TextReading) -> dict[Head, float]:
     """The same for a text of a model of one stack."""
     gates = {kind: each.requires_grad_() for kind, each in open_gates(model.config).items()}
     streams, layout = lay_out(model, [(reading.ids,)])

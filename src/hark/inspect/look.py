@@ -8,7 +8,7 @@ from hark.errors import UserError
 from hark.inspect.effects import Effects, count_measurements, count_text_measurements, measure, measure_text
 from hark.inspect.page import Page, render
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
-from hark.inspect.reading import Reading, TextModel, read_text
+from hark.inspect.reading import TextReading, TextModel, read_text
 from hark.inspect.recording import Recording, record
 from hark.text.vocabulary import Coder
 from hark.translate.load import Loaded
@@ -52,7 +52,7 @@ def look_at_text(
     max_tokens: int = 0,
     quick: bool = False,
     report: Callable[[str], object] = lambda _: None,
-) -> tuple[Page, Reading]:
+) -> tuple[Page, TextReading]:
     """Return the page of a text that a model of one stack reads, and the recording that it shows.
 
     `max_tokens`: how far a decoder continues the text first; `quick`: no effects are measured.

@@ -28,7 +28,7 @@ from hark.inspect.attention import Attention, Head
 from hark.inspect.beam import RecordedSearch, path
 from hark.inspect.effects import Effect, Effects
 from hark.inspect.presets import Preset, PresetHead
-from hark.inspect.reading import Expected, Reading
+from hark.inspect.reading import Expected, TextReading
 from hark.inspect.recording import Recording
 from hark.inspect.words import VISIBLE_SPACE, Spelling
 from hark.pages.document import document, embed_json
@@ -119,7 +119,7 @@ class Page:
 
 
 def render(
-    recording: Recording | Reading,
+    recording: Recording | TextReading,
     tokenizer: Vocabulary,
     effects: Effects | None = None,
     preset: tuple[Preset, Sequence[PresetHead]] | None = None,
@@ -136,7 +136,7 @@ def render(
 
 
 def pack_recording(
-    recording: Recording | Reading,
+    recording: Recording | TextReading,
     tokenizer: Vocabulary,
     effects: Effects | None = None,
     preset: tuple[Preset, Sequence[PresetHead]] | None = None,
@@ -153,7 +153,7 @@ def pack_recording(
             add_weights(pack, recording.attention)
             add_beam(pack, recording.search)
             first = [Head("cross", recording.alignment.layer, number) for number in recording.alignment.heads]
-        case Reading():
+        case TextReading():
             head = describe_text(recording, tokenizer, effects)
             add_weights(pack, recording.attention)
             first = []
@@ -209,7 +209,7 @@ def describe(
     }
 
 
-def describe_text(reading: Reading, tokenizer: Vocabulary, effects: Effects | None) -> dict[str, Any]:
+def describe_text(reading: TextReading, tokenizer: Vocabulary, effects: Effects | None) -> dict[str, Any]:
     """The data of the page of a text, except for the blocks. Tokens that are expected are indices into `tokens`."""
     weights_LHTS = reading.attention.of(reading.kind)
     known = number_tokens(token for each in reading.expected if each for token, _ in each.likely)
@@ -240,7 +240,7 @@ def describe_text(reading: Reading, tokenizer: Vocabulary, effects: Effects | No
     }
 
 
-def start_of(reading: Reading) -> dict[str, Any]:
+def start_of(reading: TextReading) -> dict[str, Any]:
     """The initial state of the page of a text: the head that looks most sharply at something else than itself and the
     ends of the text, which many heads look at when they have nothing to do."""
     weights_LHTT = reading.attention.of(reading.kind).copy()
@@ -367,7 +367,7 @@ def add_beam(pack: Pack, search: RecordedSearch) -> None:
 
 
 def add_vectors(
-    pack: Pack, recording: Recording | Reading, effects: Effects | None, first: Sequence[Head], room: int
+    pack: Pack, recording: Recording | TextReading, effects: Effects | None, first: Sequence[Head], room: int
 ) -> None:
     """Add queries, keys and values of as many heads as fit: those with the largest effects, then the `first`, then
     all."""

@@ -80,7 +80,7 @@ class Expected:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class TextReading:
     """The recording of one text."""
 
     model: str
@@ -116,7 +116,7 @@ class Reading:
         return sum(known) / len(known) if known else 0.0
 
 
-def read_text(loaded: TextModel, text: str, max_tokens: int = 0) -> Reading:
+def read_text(loaded: TextModel, text: str, max_tokens: int = 0) -> TextReading:
     """Record a text. A decoder first continues it by up to `max_tokens` tokens, always taking the likeliest."""
     if not text.strip():
         raise UserError("no text; give some")
@@ -153,7 +153,7 @@ def read_text(loaded: TextModel, text: str, max_tokens: int = 0) -> Reading:
         expected = hide_in_turn(loaded, ids, places)
         rows, wanted = masks, [found.likely[0][0] for at in masks if (found := expected[at]) is not None]
     positions = model.target_positions
-    return Reading(
+    return TextReading(
         model=loaded.name,
         kind=loaded.kind,
         text=text,

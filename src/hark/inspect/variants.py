@@ -30,7 +30,7 @@ from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
 from hark.inspect.attention import AttentionKind, Head, count_layers, lay_out, rectangle
 from hark.inspect.beam import PLACES
-from hark.inspect.reading import Reading
+from hark.inspect.reading import TextReading
 from hark.inspect.recording import Recording
 from hark.model import Layout, Model, OneStack, Transformer, padded_layout
 from hark.model.attention import MultiHeadAttention
@@ -145,7 +145,7 @@ class TextVariants:
     """
 
     model: OneStack
-    reading: Reading
+    reading: TextReading
 
     def log_probs(self, changes: Sequence[Change | None], advance: Advance = lambda: None) -> list[tuple[float, ...]]:
         """Return the log-probabilities of the text's tokens under each change; 0 for those that are not scored."""

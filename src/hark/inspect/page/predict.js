@@ -29,14 +29,22 @@ export class PredictView {
       this.places.push({ at, button: made });
       return made;
     };
+    let together = el("span", { class: "together" }); // what stands without a space between
+    element.append(together);
     text.tokens.forEach((token, at) => {
       const mark = text.marks[at];
-      if (at && starts.has(at) && text.spaced[text.wordOf[at]]) element.append(" ");
+      if (at && starts.has(at) && text.spaced[text.wordOf[at]]) {
+        together = el("span", { class: "together" });
+        element.append(" ", together);
+      }
       const label = mark ? `⟨${mark}⟩` : token;
       const classes = ["word", expected[at] && "tied", mark && "mark", at >= given && "own", expected[at]?.p === null && "mask"];
       const words = classes.filter(Boolean).join(" ");
-      element.append(expected[at] ? button(at, label, words) : el("span", { class: words }, label));
-      if (token.endsWith("↵")) element.append(el("br"));
+      together.append(expected[at] ? button(at, label, words) : el("span", { class: words }, label));
+      if (token.endsWith("↵")) {
+        together = el("span", { class: "together" });
+        element.append(el("br"), together);
+      }
     });
     const next = text.tokens.length;
     if (expected[next]) element.append(" ", button(next, "…", "word next"));
@@ -102,18 +110,18 @@ export class PredictView {
     const rows = likely.map(([token, share], which) => row(this.label(token), share, rank === which + 1));
     if (came !== null && rank > likely.length) rows.push(row(came, p, true));
     const title = this.causal ? this.before(at) : p === null ? "Could stand here" : "Could stand here instead";
-    const head = el("thead", {}, el("tr", {}, el("th", {}, title), el("th", {}, "probability")));
-    return el("div", { class: "account wide" }, el("table", { class: "ties" }, head, el("tbody", {}, rows)));
+    return el("div", { class: "account wide" }, el("h3", {}, title), el("table", { class: "ties" }, el("tbody", {}, rows)));
   }
 
   /** The end of the text before a place. */
   before(at) {
-    const { words, wordOf, spaced, marks } = this.look.written;
-    const last = wordOf[at - 1];
-    const first = Math.max(0, last - SHOWN + 1);
-    const shown = words.slice(first, last + 1).map((word, number) => {
-      const mark = marks[wordOf.indexOf(first + number)];
-      return (number && spaced[first + number] ? " " : "") + (mark ? `⟨${mark}⟩` : word);
+    const { tokens, wordOf, spaced, marks } = this.look.written;
+    const first = Math.max(0, wordOf[at - 1] - SHOWN + 1);
+    const start = wordOf.indexOf(first);
+    const shown = tokens.slice(start, at).map((token, number) => {
+      const [place, word] = [start + number, wordOf[start + number]];
+      const begins = number && word !== wordOf[place - 1] && spaced[word];
+      return (begins ? " " : "") + (marks[place] ? `⟨${marks[place]}⟩` : token);
     });
     return `After ${quoted((first ? "… " : "") + shown.join(""))}`;
   }
