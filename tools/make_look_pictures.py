@@ -1,9 +1,11 @@
 """Make the pictures of `hark look` (docs/pictures/look-*) with a model and a real browser.
 
     python -m tools.make_look_pictures [MODEL] [--sentence TEXT]
+    python -m tools.make_look_pictures --decoder MODEL
 
 Requires Chromium and playwright (the dev extra). Views are screenshots; the paper's figures 3 to 5 are saved with the
-page's own button, one for each head that a preset finds. The text of the pages is printed to stdout, to check what is
+page's own button, one for each head that a preset finds. With --decoder, only the picture of a model of one stack is
+made (look-predictions). The text of the pages is printed to stdout, to check what is
 written about the pictures.
 """
 
@@ -18,12 +20,21 @@ from typing import Any
 import torch
 from playwright.sync_api import sync_playwright
 
-from hark.inspect.look import look_inside
+from hark.inspect.look import look_at_text, look_inside
 from hark.inspect.presets import PRESETS
+from hark.inspect.reading import TextModel
+from hark.models import named_folder
 from hark.translate.load import Loaded
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "pictures"
 SENTENCE = "We must close the window before we leave the house."
+TEXT = (
+    "Mr Quillfeather opened the letter. It came from Mrs Vandersnoot, who had not written to him for years. “Well,” "
+    "said Mr Quill"
+)
+WRITTEN, POINTED_AT = 8, 1
+"""Tokens that a decoder writes after it, and the one of them to point at."""
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -51,12 +62,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", default="en-de", help="folder, run or name (default: en-de)")
     parser.add_argument("--sentence", default=SENTENCE)
+    parser.add_argument("--decoder", metavar="MODEL", help="a decoder alone")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    loaded = Loaded.named(arguments.model)
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        if arguments.decoder:
+            show_predictions(browser, TextModel.open(named_folder(arguments.decoder)), Path(folder))
+            return
+        loaded = Loaded.named(arguments.model)
         page, recording = look_inside(loaded, arguments.sentence)
         print_lines(recording.sentence, recording.translation)
         url = write_page(page.html, Path(folder))
@@ -70,6 +85,13 @@ def main() -> None:
             if name == "long-distance":
                 take_screenshot(open_page(browser, url), "sentence", "verb", attention_of_last_word=True)
         browser.close()
+
+
+def show_predictions(browser: Any, model: TextModel, folder: Path) -> None:
+    html, _ = look_at_text(model, TEXT, WRITTEN)
+    page = open_page(browser, write_page(html.html, folder))
+    page.locator("#view-predict .own").nth(POINTED_AT).click()
+    take_screenshot(page, "predict", "predictions")
 
 
 def print_lines(*lines: str) -> None:

@@ -8,7 +8,7 @@ from hark.errors import UserError
 from hark.inspect.effects import Effects, count_measurements, count_text_measurements, measure, measure_text
 from hark.inspect.page import Page, render
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
-from hark.inspect.reading import TextReading, TextModel, read_text
+from hark.inspect.reading import TextModel, TextReading, read_text
 from hark.inspect.recording import Recording, record
 from hark.text.vocabulary import Coder
 from hark.translate.load import Loaded
