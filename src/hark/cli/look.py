@@ -73,7 +73,7 @@ def look(
         bool | None, typer.Option("--open/--no-open", help="Open the page in a browser; default on a desktop.")
     ] = None,
 ) -> None:
-    """See inside a translation, or inside a model that reads one text, in your browser.
+    """See inside a translation or a text, in your browser.
 
     Shows every attention head, every step of the beam search, and the words and heads that matter most, on one
     self-contained page. Uses the first sentence of the text. Of a model of one stack (GPT, BERT), shows what it expects
