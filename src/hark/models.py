@@ -181,6 +181,14 @@ def find_shape(*shapes: Shape) -> Path | None:
     return next((folder for shape in shapes for folder in found if found[folder] == shape), None)
 
 
+def shape_of(folder: Path) -> Shape:
+    """The shape of the model in a folder. Opening it reports a problem, so one that cannot be read is any."""
+    try:
+        return configfile.load(folder / CONFIG).model.shape
+    except HarkError:
+        return "encoder-decoder"
+
+
 def find_pair(pair: LanguagePair, beside: Path) -> Path | None:
     """The folder of a model that translates a pair: next to the model `beside`, or else among the installed ones.
 

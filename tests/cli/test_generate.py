@@ -95,9 +95,7 @@ NO_TRANSLATION = [
     ("evaluate", "gpt", "--source", "prompts.txt", "--reference", "prompts.txt"),
     ("export", "gpt", "--to", "ctranslate2", "-o", "new"),
     ("export", "gpt", "--to", "onnx", "-o", "new"),
-    ("look", "-m", "gpt", "Hello", "--no-open"),
     ("parse", "-m", "gpt", "Hello"),
-    ("heads", "gpt", "--on", "prompts.txt", "prompts.txt"),
     ("align", "-m", "gpt", "-s", "en", "-t", "de", "prompts.txt", "prompts.txt", "-o", "pairs.tsv"),
 ]
 

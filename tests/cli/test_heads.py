@@ -9,6 +9,7 @@ import pytest
 from hark.bundle import Bundle
 from hark.engine.alignment_heads import AlignmentHeads
 from tests.cli.running import Hark, fake_terminal, figures, make_runner, refused
+from tests.tasks.decoders import make_one_stack
 from tests.translate.bundles import make_bundle
 
 SOURCES = ["the cat sees a red house .", "we have been here before ,", "", "it is not an old tree"]
@@ -145,3 +146,59 @@ def test_an_interrupt_leaves_no_partial_file(where: str, hark: Hark, monkeypatch
     drawn = {"heads.svg"} if "seal" in where else set()
     assert {path.name for path in Path().iterdir()} == {"small", "test.en", "test.de", "gold.talp"} | drawn
     assert {path.name: path.read_bytes() for path in Path("small").iterdir()} == before
+
+
+@pytest.fixture
+def alone(hark: Hark, tmp_path: Path) -> Hark:
+    """With a decoder and an encoder alone, and a text."""
+    make_one_stack(tmp_path / "decoder", "decoder", *SETTINGS, "model.d_k=8", "model.d_v=8")
+    make_one_stack(tmp_path / "encoder", "encoder")
+    (tmp_path / "text.txt").write_text("the cat sees a red house .\n" * 40)
+    (tmp_path / "text.jsonl").write_text(json.dumps({"text": "the cat sees a red house . " * 15}) + "\n")
+    return hark
+
+
+def test_a_decoder_alone_reads_a_text_and_repeated_tokens(alone: Hark) -> None:
+    done = alone("decoder", "--on", "text.txt", "--threads", "1", "--importance", "2", "-o", "heads.svg")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == [
+        "head", "looks", "at", "share", "entropy", "distance", "induction", "copying", "effect",
+    ]  # fmt: skip
+    assert [" ".join(line.split()[:2]) for line in lines[1:9]] == [
+        f"decoder {layer}:{n}" for layer in (1, 2) for n in range(1, 5)
+    ]
+    assert re.search(r"^\d+ parts of text with [\d,]+ tokens$", done.stdout, re.MULTILINE)
+    assert re.search(r"^loss on \d+ random tokens: [\d.]+ nats per token, and [\d.]+ again$", done.stdout, re.MULTILINE)
+    assert "bits per byte on 2 parts" in done.stdout
+    tree = figures(alone("decoder", "--on", "text.jsonl", "--json", "--sentences", "3"))
+    assert tree["corpus"] == "text"
+    assert tree["sentences"] == 2  # of at most 64 tokens, the model's positions
+    assert tree["text"]["unit"] == "bits per byte"
+    assert 0 <= tree["heads"][0]["measures"]["copying"] <= 1
+
+
+def test_an_encoder_alone(alone: Hark) -> None:
+    done = alone("encoder", "--on", "text.txt", "-", "--sentences", "2")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[:2] for line in done.stdout.splitlines()[1:3]] == [["encoder", "1:1"], ["encoder", "1:2"]]
+    assert "random tokens" not in done.stdout
+    measures = figures(alone("encoder", "--on", "text.txt", "--sentences", "2", "--json"))["heads"][0]["measures"]
+    assert {"start", "end", "next"} <= set(measures)
+
+
+def test_what_a_model_of_one_stack_cannot_do_is_one_line(alone: Hark, tmp_path: Path) -> None:
+    for given, message in (
+        (["decoder", *ON], "decoder: has one stack, so it reads one text; give --on one file"),
+        (["decoder", "--on", "text.txt", "--gold", "gold.talp"], "leave out --gold"),
+        (["decoder", "--on", "text.txt", "--curve", "x.svg", "--bleu"], "leave out --bleu"),
+        (["decoder", "--on", "text.txt", "-t", "de"], "leave out -t"),
+        (
+            ["encoder", "--on", "text.txt", "--importance", "2"],
+            "predicts no tokens, because its vocabulary has no mask; leave out",
+        ),
+        (["decoder", "--on", "none.txt"], "none.txt: no such file"),
+    ):
+        assert message in refused(alone(*given))
+    (tmp_path / "short.txt").write_text("a\n")
+    assert "short.txt: has no text of 8 tokens" in refused(alone("decoder", "--on", "short.txt"))

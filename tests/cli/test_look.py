@@ -13,6 +13,7 @@ import pytest
 import hark
 from hark.cli import look as verb
 from hark.cli import main
+from tests.tasks.decoders import make_one_stack
 from tests.translate.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[str]]
@@ -206,3 +207,34 @@ def test_hark_inspect_needs_no_import() -> None:
     assert done.stdout == "hark.inspect\n"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hark.nothing  # noqa: B018
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_one_stack(tmp_path_factory.mktemp("models") / "tiny"))
+
+
+def test_a_text_of_a_model_of_one_stack(hark_look: Hark, decoder: str, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("the cat\n\nsees a house\n")
+    done = hark_look("-m", decoder, "--changes", "0", "text.txt", "--max-tokens", "3", "-o", "page.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "page.html\n", "")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>the cat\n\nsees a house · hark</title>" in page  # the whole text, not its first sentence
+    assert '"expected":' in page
+
+
+def test_options_for_translations_are_refused_for_a_text(hark_look: Hark, decoder: str) -> None:
+    for options, message in (
+        (("--beam", "3"), "leave out --beam"),
+        (("-t", "de"), "leave out -t"),
+        (("--preset", "anaphora"), "leave out --preset"),
+        ((), "leave out --changes"),  # the fixture gives 1
+        (("--changes", "0", "--max-tokens", "900"), "may get 900 more; a page of tiny shows at most 64"),
+    ):
+        words = () if "--preset" in options else ("the cat",)
+        refused = hark_look("-m", decoder, *options, *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
+        assert refused.stderr.count("\n") == 1
+    refused = hark_look("the cat", "--max-tokens", "3")
+    assert refused.stderr == "hark: --max-tokens requires -m with a decoder alone, such as gpt2\n"

@@ -143,7 +143,7 @@ class Opened:
         self.requests.clear()
 
     def _wait(self) -> None:
-        appear(self.page, "#hark-look[aria-busy=false] #view-sentence .panel > *", visible=False)
+        appear(self.page, "#hark-look[aria-busy=false] :is(#view-sentence, #view-predict) .panel > *", visible=False)
 
     def show(self, view: str) -> Any:
         """Open a view by its tab; return its panel."""

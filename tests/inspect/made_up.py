@@ -41,9 +41,7 @@ def make_recording(
         "decoder": make_vectors(rng, layers, t, t, heads, width),
         "cross": make_vectors(rng, layers, t, s, heads, width),
     }
-    attention = Attention(
-        weights_of(vectors["encoder"]), weights_of(vectors["decoder"], causal=True), weights_of(vectors["cross"])
-    )
+    attention = Attention({kind: weights_of(each, causal=kind == "decoder") for kind, each in vectors.items()})
     request = Request(source_ids, DecodeConfig(beam=beam))
     hypothesis = Hypothesis(tuple(written_ids[:-1]), -1.5, -0.7, True)
     shown = tokenizer.decode([written_ids])[0]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hark.errors import UserError
+from hark.inspect.attention import Attention
 from hark.inspect.presets import PRESETS, PresetName, find_heads, score, sentence_of
 from hark.inspect.recording import Recording
 from hark.text.tokenizer import Tokenizer, train_tokenizer
@@ -31,7 +32,7 @@ def looking(recording: Recording, layer: int, head: int, pairs: list[tuple[int, 
         for at in recording.source.tokens_of(one):
             weights[layer, head, at] = 0.0
             weights[layer, head, at, recording.source.tokens_of(other)[0]] = 1.0
-    return replace(recording, attention=replace(recording.attention, encoder_LHSS=weights))
+    return replace(recording, attention=Attention({**recording.attention.weights, "encoder": weights}))
 
 
 @pytest.mark.parametrize("name", NAMES)

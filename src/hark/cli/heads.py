@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     from hark.inspect.heads.importance import HeadEffect, Scorer
     from hark.translate.load import Loaded
 
-IMPORTANCE = 100
-"""Sentence pairs on which the importance of heads is measured by default."""
+PAIRS, PARTS = 1000, 50
+"""Sentence pairs, or parts of a text, to read by default."""
+IMPORTANCE, TEXT_IMPORTANCE = 100, 10
+"""Sentence pairs, or parts, on which the importance of heads is measured by default."""
 
 
 EXAMPLES = (
     "hark heads en-de --on test.en test.de -o heads.svg",
     "hark heads runs/mine --on test.tsv - --importance 100 --curve curve.svg",
     "hark heads runs/mine --on test.en test.de --gold test.align --store",
+    "hark heads gpt2 --on text.txt --importance 10 -o heads.svg",
 )
 
 
@@ -39,7 +42,7 @@ def heads(
         typer.Option(
             "--on",
             metavar="FILE FILE",
-            help="Source and reference: two line-aligned files, or one .tsv and -.",
+            help="Source and reference: two line-aligned files, or one .tsv and -. Of a model of one stack: a text.",
         ),
     ],
     source: Annotated[
@@ -61,10 +64,20 @@ def heads(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Name of the corpus; by default its file name.")
     ] = None,
-    sentences: Annotated[int, typer.Option("--sentences", min=1, metavar="N", help="Read at most N pairs.")] = 1000,
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences",
+            min=1,
+            metavar="N",
+            help="Read at most N pairs (1000), or N parts of 128 tokens of a text (50).",
+        ),
+    ] = None,
     importance: Annotated[
         int | None,
-        typer.Option("--importance", min=2, metavar="N", help="Measure the loss on N pairs without each head."),
+        typer.Option(
+            "--importance", min=2, metavar="N", help="Measure the loss on N pairs or parts without each head."
+        ),
     ] = None,
     curve: Annotated[
         Path | None,
@@ -88,11 +101,13 @@ def heads(
 
     Runs the model on sentence pairs and measures where each head attends, how well it aligns words, and what is lost
     without it. With gold alignments, finds the heads that align words best; --store keeps them for hark translate
-    --align.
+    --align. A model of one stack (GPT, BERT) reads a text instead; a decoder also reads random tokens twice, which
+    shows its induction heads.
     """
     require("torch", "train", "looking inside a model")
     from hark.evaluate.systems import name_models
     from hark.inspect.heads.finder import HeadReport, put_together
+    from hark.models import named_folder, shape_of
     from hark.translate.load import Loaded
 
     # Check all arguments before the slow part.
@@ -108,11 +123,21 @@ def heads(
         raise UserError("--bleu requires --curve")
     if bleu:
         require("sacrebleu", "train", "--bleu")
+    if shape_of(folder := named_folder(bundle)) != "encoder-decoder":
+        given = {
+            "-s": source, "-t": target, "--gold": gold, "--tokenised": tokenised or None, "--bleu": bleu or None,
+        }  # fmt: skip
+        report = look_at_text(
+            folder, bundle, on, name, sentences or PARTS, importance, curve is not None, device, threads, given
+        )
+        write_pictures(report, output, curve)
+        print_report(report, output, as_json)
+        return
     loaded = Loaded.named(bundle)
     languages = choose_languages(loaded, source, target)
-    corpus, links = read(loaded, languages, on, sentences, gold, gold_reversed, tokenised)
+    corpus, links = read(loaded, languages, on, sentences or PAIRS, gold, gold_reversed, tokenised)
     finder = make_finder(loaded, device, threads)
-    tally, alignment = finder.look(corpus, links)
+    means, alignment = finder.look(corpus, links)
     if gold is not None and alignment is None:
         raise UserError(f"{gold}: no pair of {' and '.join(on)} has words that match the model's tokens")
     effects: dict[Head, HeadEffect] = {}
@@ -126,21 +151,66 @@ def heads(
         corpus=" ".join((name or corpus_name(on)).split()),
         sentences=len(corpus.examples),
         left_out=corpus.left_out,
-        heads=put_together(tally, alignment, effects),
+        heads=put_together(means, alignment, effects),
         alignment=alignment,
         importance=worth,
     )
     write_pictures(report, output, curve)
-    if as_json:
-        sys.stdout.write(json.dumps(report.to_tree(), indent=1) + "\n")
-    elif output != STDOUT:
-        show(report)
+    print_report(report, output, as_json)
     if store and alignment is not None:
         from hark.card import describe_alignment
         from hark.inspect.heads.table import store as store_heads
 
         stored = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
         print_note(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}")
+
+
+def complete_arguments(args: list[str]) -> list[str]:
+    """Complete `--on FILE`, without a second file, to `--on FILE -`: options have a fixed number of values."""
+    at = args.index("--on") if "--on" in args else len(args)
+    values = args[at + 1 : at + 3]
+    if len(values) == 1 or (len(values) == 2 and values[1].startswith("-") and values[1] != "-"):
+        return [*args[: at + 2], "-", *args[at + 2 :]]
+    return args
+
+
+def look_at_text(
+    folder: Path,
+    named: str,
+    on: tuple[str, str],
+    name: str | None,
+    parts: int,
+    importance: int | None,
+    with_curve: bool,
+    device: str,
+    threads: int | None,
+    given: Mapping[str, object],
+) -> "HeadReport":
+    """Analyse a model of one stack. `given` are options for translations only."""
+    from hark.inspect.heads.corpus import read_parts
+    from hark.inspect.heads.finder import HeadReport, TextFinder, put_together
+    from hark.inspect.reading import TextModel
+
+    for option, value in given.items():
+        if value is not None:
+            raise UserError(f"{named}: has one stack, so it does not translate; leave out {option}")
+    if on[1] != "-":
+        raise UserError(f"{named}: has one stack, so it reads one text; give --on one file")
+    loaded = TextModel.open(folder)
+    weighs = importance is not None or with_curve
+    if weighs and loaded.silence:
+        raise UserError(f"{named}: predicts no tokens, because {loaded.silence}; leave out --importance and --curve")
+    config = loaded.model.config
+    corpus = read_parts(Path(on[0]), loaded.vocabulary, config.shape, config.max_positions, parts)
+    finder = TextFinder(loaded.model.to(prepare_device(device, threads)), shown_progress, loaded.vocabulary)
+    means, figures = finder.look(corpus)
+    effects: dict[Head, HeadEffect] = {}
+    worth = None
+    if weighs:
+        effects, worth = finder.weigh(corpus.examples[: importance or TEXT_IMPORTANCE], with_curve)
+    heads, read = put_together(means, None, effects), len(corpus.examples)
+    where = " ".join((name or corpus_name(on)).split())
+    return HeadReport(loaded.name, where, read, 0, heads, None, worth, figures)
 
 
 def choose_languages(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str, str]:
@@ -177,15 +247,20 @@ def read(
 
 
 def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
+    from hark.inspect.heads.finder import Finder
+
+    model = loaded.model.to(prepare_device(device, threads))
+    return Finder(model, shown_progress, loaded.source_vocabulary, loaded.target_vocabulary)
+
+
+def prepare_device(device: str, threads: int | None) -> str:
     import torch
 
     from hark.engine.opening import torch_device
-    from hark.inspect.heads.finder import Finder
 
     if threads is not None:
         torch.set_num_threads(threads)
-    model = loaded.model.to(torch_device(device))
-    return Finder(model, loaded.source_vocabulary, loaded.target_vocabulary, shown_progress)
+    return torch_device(device)
 
 
 def shown_progress(activity: str, total: int) -> AbstractContextManager[Callable[[], None]]:
@@ -199,7 +274,7 @@ def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]", language: str) -
 
 
 def corpus_name(on: tuple[str, str]) -> str:
-    """The common stem of two files: `test` for test.en and test.de."""
+    """The common stem of two files: `test` for test.en and test.de; the name of one file without its ending."""
     from hark.data.compression import plain_name
     from hark.data.corpus import stem
 
@@ -217,6 +292,13 @@ def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None
     for path, picture in drawn.items():
         write_text(path, picture)
         print_note(str(path))
+
+
+def print_report(report: "HeadReport", output: Path | None, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(report.to_tree(), indent=1) + "\n")
+    elif output != STDOUT:
+        show(report)
 
 
 def show(report: "HeadReport") -> None:

@@ -1,10 +1,10 @@
-"""`hark look`: show how the model translates a sentence, on an HTML page."""
+"""`hark look`: show how a model translates a sentence, or reads a text, on an HTML page."""
 
 import codecs
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,11 +19,16 @@ EXAMPLES = (
     'hark look -t de "The dog did not cross the street because it was too tired."',
     'hark look -m runs/mine "I have seen it." -o seen.html --no-open',
     "hark look --preset anaphora --changes 0",
+    'hark look -m gpt2 "The cat sat on the mat because" --max-tokens 10',
 )
 
 if TYPE_CHECKING:
+    from hark.inspect.page import Page
     from hark.inspect.presets import PresetName
     from hark.translate.load import Loaded
+
+MOST_BYTES = 1 << 16
+"""Of the text of a model of one stack: more than a page can have."""
 
 
 def look(
@@ -56,16 +61,23 @@ def look(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Measure nothing; same as --changes 0.")] = False,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens", min=0, metavar="N", help="Of a decoder alone: continue the text by N tokens first."
+        ),
+    ] = None,
     errors: options.Errors = "strict",
     threads: options.Threads = None,
     show: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open the page in a browser; default on a desktop.")
     ] = None,
 ) -> None:
-    """See inside a translation, in your browser.
+    """See inside a translation or a text, in your browser.
 
     Shows every attention head, every step of the beam search, and the words and heads that matter most, on one
-    self-contained page. Uses the first sentence of the text.
+    self-contained page. Uses the first sentence of the text. Of a model of one stack (GPT, BERT), shows what it expects
+    at each place of a text instead of a search.
     """
     require("torch", "train", "hark look")
     check_new_file(None if output == STDOUT else output, "HTML")
@@ -73,21 +85,33 @@ def look(
         raise UserError("--preset comes with its own sentence; omit the text")
     if quick and changes:
         raise UserError("--quick cannot be combined with --changes")
-    text = None if preset else read_beginning(words or [], errors)
+    alone = one_stack(model)
+    if alone is None:
+        if max_tokens is not None:
+            raise UserError("--max-tokens requires -m with a decoder alone, such as gpt2")
+        text = None if preset else read_beginning(words or [], errors)
+    else:
+        given = {"-s": source, "-t": target, "--preset": preset, "--beam": beam, "--changes": changes or None}
+        refuse_for_text(str(model), given)
+        text = read_whole(words or [], errors)
     with shown_status() as show_status:
         show_status("loading the model")
-        with no_collection():
-            loaded, source, target = load_for(text, preset, model, source, target)
-            import torch
+        if alone is not None:
+            page, notes = look_at_text(alone, text or "", max_tokens or 0, quick or changes == 0, threads, show_status)
+        else:
+            with no_collection():
+                loaded, source, target = load_for(text, preset, model, source, target)
+                import torch
 
-            from hark.inspect.look import look_inside
-        if threads is not None:
-            torch.set_num_threads(threads)
-        search: dict[str, Any] = {} if beam is None else {"beam": beam}
-        page, recording = look_inside(
-            loaded, text, preset, 0 if quick else changes, show_status, source, target, **search
-        )
-    for note in recording.notes:
+                from hark.inspect.look import look_inside
+            if threads is not None:
+                torch.set_num_threads(threads)
+            search: dict[str, Any] = {} if beam is None else {"beam": beam}
+            page, recording = look_inside(
+                loaded, text, preset, 0 if quick else changes, show_status, source, target, **search
+            )
+            notes = recording.notes
+    for note in notes:
         sys.stderr.write(f"{note}\n")
     write_text(output, page.html)
     if output == STDOUT:
@@ -98,6 +122,56 @@ def look(
         import webbrowser
 
         webbrowser.open(output.resolve().as_uri())
+
+
+def one_stack(model: str | None) -> Path | None:
+    """The folder of the named model if it has one stack, which does not translate."""
+    from hark.models import named_folder, shape_of
+
+    if model is None:
+        return None
+    folder = named_folder(model)
+    return folder if shape_of(folder) in ("decoder", "encoder") else None
+
+
+def refuse_for_text(model: str, given: Mapping[str, object]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise UserError(f"{model}: has one stack, so it does not translate; leave out {option}")
+
+
+def read_whole(words: list[str], errors: Literal["strict", "replace"]) -> str:
+    """Read the whole text, without a line end after it, or more than a page can have."""
+    from hark.cli.streams import decode_line, find_input, open_file
+
+    given = find_input(words)
+    if isinstance(given, str):
+        return given
+    if given is None and (sys.stdin is None or sys.stdin.closed):
+        raise UserError("nothing to look at: stdin is closed; pass a text or a file")
+    if given is None and sys.stdin.isatty():
+        sys.stderr.write("type a text; end with Ctrl-D\n")
+    with open_file(given) if given else nullcontext(sys.stdin.buffer) as file:
+        raw = file.read(MOST_BYTES)
+    lines = raw.removesuffix(b"\n").split(b"\n")
+    return "\n".join(
+        decode_line(line, number, str(given or "stdin"), errors).removesuffix("\r")
+        for number, line in enumerate(lines, start=1)
+    )
+
+
+def look_at_text(
+    folder: Path, text: str, max_tokens: int, quick: bool, threads: int | None, report: Callable[[str], object]
+) -> "tuple[Page, Sequence[str]]":
+    with no_collection():
+        import torch
+
+        from hark.inspect import look
+        from hark.inspect.reading import TextModel
+    if threads is not None:
+        torch.set_num_threads(threads)
+    page, reading = look.look_at_text(TextModel.open(folder), text, max_tokens, quick, report)
+    return page, reading.notes
 
 
 def load_for(

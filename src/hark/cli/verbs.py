@@ -1,6 +1,7 @@
 """The verbs of the command line and their help."""
 
 import importlib
+from collections.abc import Callable
 from keyword import iskeyword
 from typing import Any
 
@@ -25,11 +26,13 @@ class Verb(TyperCommand):
     """A verb. Its help ends with examples."""
 
     examples: tuple[str, ...] = ()
+    complete: Callable[[list[str]], list[str]] = staticmethod(lambda args: args)
+    """Completes what the user may leave out, before the arguments are parsed: `complete_arguments` of the module."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args in (["-V"], ["--version"]):
             show_version(True)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, self.complete(args))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]  # newer versions of typer add braces
@@ -55,6 +58,7 @@ class Verbs(TyperGroup):
         app.command(cmd_name, cls=Verb, short_help=verb.__doc__.partition("\n")[0])(verb)
         command: Any = typer.main.get_command(app)
         command.examples = module.EXAMPLES
+        command.complete = getattr(module, "complete_arguments", command.complete)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Records the attention of every layer and head for sentence pairs, in one forced pass.
+"""Records the attention of every layer and head for sentence pairs or texts, in one forced pass.
 
 The model is unchanged: its layout's patterns are wrapped in `Observed`. Attention is recorded on the finished
 translation, so that the search and its fast kernels need no changes.
@@ -6,7 +6,7 @@ translation, so that the search and its fast kernels need no changes.
 Shape suffixes in addition to the package's legend: L layers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.config import ModelConfig
-from hark.model import Layout, Transformer
+from hark.model import Layout, Model, stacks_of
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
-"""The paper's three uses of attention (3.2.3): encoder self-attention, decoder self-attention, cross-attention."""
+"""The paper's three uses of attention (3.2.3): encoder self-attention, decoder self-attention, cross-attention. A model
+of one stack has the one that is named like its stack."""
 KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
-InputPair = tuple[Sequence[int], Sequence[int]]
-"""The encoder's input, EOS included; the decoder's input, the start token first."""
+Inputs = tuple[Sequence[int], ...]
+"""The tokens of each stream that a model reads, in its order. Of a translation: the encoder's input, EOS included, and
+the decoder's, the start token first. Of a model of one stack: its text alone."""
 BATCH_TOKENS, BATCH_CELLS = 2048, 1 << 17
 """Maximum tokens of a batch, and cells of one head's weight matrices for it, padding included. Cells are kept for all
 heads of all layers: 75 MB for the paper's base model."""
@@ -42,7 +44,14 @@ class Head(NamedTuple):
 
 
 def count_layers(config: ModelConfig) -> dict[AttentionKind, int]:
-    return {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers, "cross": config.n_decoder_layers}
+    """The layers of each kind of attention that a model has."""
+    layers: dict[AttentionKind, int] = {}
+    for stack, spec in stacks_of(config).items():
+        kind: AttentionKind = "encoder" if stack == "encoder" else "decoder"
+        layers[kind] = spec.n_layers
+        if "cross_attention" in spec.sublayers:
+            layers["cross"] = spec.n_layers
+    return layers
 
 
 def every_head(config: ModelConfig) -> list[Head]:
@@ -56,46 +65,58 @@ def every_head(config: ModelConfig) -> list[Head]:
 
 @dataclass(frozen=True)
 class Attention:
-    """All weights of one sentence pair, in float32 on the CPU. Each row belongs to a query and sums to one."""
+    """All weights of one sentence pair or text, in float32 on the CPU. Each row belongs to a query and sums to one."""
 
-    encoder_LHSS: NDArray[np.float32]
-    decoder_LHTT: NDArray[np.float32]
-    cross_LHTS: NDArray[np.float32]
+    weights: Mapping[AttentionKind, NDArray[np.float32]]
+    """Those of each kind that the model has, (L, H, T, S)."""
 
     def of(self, kind: AttentionKind) -> NDArray[np.float32]:
-        return {"encoder": self.encoder_LHSS, "decoder": self.decoder_LHTT, "cross": self.cross_LHTS}[kind]
+        return self.weights[kind]
+
+    @property
+    def kinds(self) -> tuple[AttentionKind, ...]:
+        return tuple(kind for kind in KINDS if kind in self.weights)
+
+    @property
+    def encoder_LHSS(self) -> NDArray[np.float32]:
+        return self.weights["encoder"]
+
+    @property
+    def decoder_LHTT(self) -> NDArray[np.float32]:
+        return self.weights["decoder"]
+
+    @property
+    def cross_LHTS(self) -> NDArray[np.float32]:
+        return self.weights["cross"]
 
 
 def observe(
-    model: Transformer,
-    source: Sequence[int],
-    target: Sequence[int],
-    wrap: Callable[[Layout], Layout] = lambda layout: layout,
+    model: Model, *inputs: Sequence[int], wrap: Callable[[Layout], Layout] = lambda layout: layout
 ) -> Attention:
-    """Return the weights of one pair; `wrap` may wrap the patterns of the layout.
+    """Return the weights of one sentence pair or text; `wrap` may wrap the patterns of the layout.
 
-    Row t of the target is the step that reads `target[t]` and predicts the next token.
+    Row t of a decoder is the step that reads token t of its input and predicts the next one.
     """
-    (attention,) = observe_batch(model, [(source, target)], wrap)
+    (attention,) = observe_batch(model, [inputs], wrap)
     return attention
 
 
-def observe_many(model: Transformer, pairs: Iterable[InputPair]) -> Iterator[Attention]:
-    """Yield the weights of many pairs, in order; pairs of similar length are batched."""
-    for window in windows(pairs):
+def observe_many(model: Model, examples: Iterable[Inputs]) -> Iterator[Attention]:
+    """Yield the weights of many pairs or texts, in order; those of similar length are batched."""
+    for window in windows(examples):
         found: dict[int, Attention] = {}
         for batch in batches(window):
             found.update(zip(batch, observe_batch(model, [window[index] for index in batch]), strict=True))
         yield from (found[index] for index in range(len(window)))
 
 
-def windows(pairs: Iterable[InputPair]) -> Iterator[list[InputPair]]:
-    """Group pairs, in order, into windows whose weights fit in memory together."""
-    window: list[InputPair] = []
+def windows(examples: Iterable[Inputs]) -> Iterator[list[Inputs]]:
+    """Group examples, in order, into windows whose weights fit in memory together."""
+    window: list[Inputs] = []
     cells = 0
-    for pair in pairs:
-        window.append(pair)
-        cells += size_of(pair) ** 2
+    for example in examples:
+        window.append(example)
+        cells += size_of(example) ** 2
         if cells >= WINDOW_CELLS:
             yield window
             window, cells = [], 0
@@ -103,11 +124,11 @@ def windows(pairs: Iterable[InputPair]) -> Iterator[list[InputPair]]:
         yield window
 
 
-def batches(pairs: Sequence[InputPair], tokens: int = BATCH_TOKENS, cells: int = BATCH_CELLS) -> Iterator[list[int]]:
-    """Group the indices of pairs into batches, shortest first."""
-    sizes = [size_of(pair) for pair in pairs]
+def batches(examples: Sequence[Inputs], tokens: int = BATCH_TOKENS, cells: int = BATCH_CELLS) -> Iterator[list[int]]:
+    """Group the indices of examples into batches, shortest first."""
+    sizes = [size_of(example) for example in examples]
     batch: list[int] = []
-    for index in sorted(range(len(pairs)), key=sizes.__getitem__):
+    for index in sorted(range(len(examples)), key=sizes.__getitem__):
         slots = (len(batch) + 1) * sizes[index]
         if batch and (slots > tokens or slots * sizes[index] > cells):
             yield batch
@@ -117,31 +138,48 @@ def batches(pairs: Sequence[InputPair], tokens: int = BATCH_TOKENS, cells: int =
         yield batch
 
 
-def size_of(pair: InputPair) -> int:
-    return max(map(len, pair))
+def size_of(example: Inputs) -> int:
+    return max(map(len, example))
 
 
 @torch.no_grad()
 def observe_batch(
-    model: Transformer, pairs: Sequence[InputPair], wrap: Callable[[Layout], Layout] = lambda layout: layout
+    model: Model, examples: Sequence[Inputs], wrap: Callable[[Layout], Layout] = lambda layout: layout
 ) -> list[Attention]:
-    device = model.output_weight.device
-    source_BS, source_lengths = rectangle([source for source, _ in pairs], device)
-    target_BT, target_lengths = rectangle([target for _, target in pairs], device)
-    layout = model.padded_layout({"source": source_lengths, "target": target_lengths})
+    streams, layout = lay_out(model, examples)
     seen: dict[str, list[Tensor]] = {kind: [] for kind in layout.patterns}
     layout = layout.observed({kind: layers.append for kind, layers in seen.items()})
-    model.hidden({"source": source_BS, "target": target_BT}, wrap(layout))
-    encoder_BLHSS, decoder_BLHTT, cross_BLHTS = (torch.stack(seen[kind], dim=1).float().cpu().numpy() for kind in KINDS)
+    model.hidden(streams, wrap(layout))
+    weights_BLHTS = {
+        kind: torch.stack(seen[kind], dim=1).float().cpu().numpy() for kind in KINDS if kind in layout.patterns
+    }
     found = []
-    for row, (source, target) in enumerate(pairs):
-        s, t = len(source), len(target)
+    for row, example in enumerate(examples):
+        lengths = dict(zip(model.reads, map(len, example), strict=True))
+        sides = {kind: [lengths[stream] for stream in streams_of(model, kind)] for kind in weights_BLHTS}
         found.append(
             Attention(
-                encoder_BLHSS[row, :, :, :s, :s], decoder_BLHTT[row, :, :, :t, :t], cross_BLHTS[row, :, :, :t, :s]
+                {kind: each[row, :, :, : sides[kind][0], : sides[kind][1]] for kind, each in weights_BLHTS.items()}
             )
         )
     return found
+
+
+def lay_out(model: Model, examples: Sequence[Inputs]) -> tuple[dict[str, Tensor], Layout]:
+    """Return the examples as the rows of each stream, padded at the end, and their layout."""
+    device = model.output_weight.device
+    sides = [rectangle(side, device) for side in zip(*examples, strict=True)]
+    streams = {name: tokens_BT for name, (tokens_BT, _) in zip(model.reads, sides, strict=True)}
+    lengths = {name: lengths_B for name, (_, lengths_B) in zip(model.reads, sides, strict=True)}
+    return streams, model.padded_layout(lengths)
+
+
+def streams_of(model: Model, kind: AttentionKind) -> tuple[str, str]:
+    """The streams that the queries and the keys of a kind of attention come from."""
+    stream_of = {stack: stream for stream, stack in model.reads.items()}
+    if kind == "cross":
+        return stream_of["decoder"], stream_of["encoder"]
+    return stream_of[kind], stream_of[kind]
 
 
 def rectangle(sentences: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:

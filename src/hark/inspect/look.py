@@ -1,13 +1,14 @@
-"""Builds the look page of one sentence: record the translation, measure effects, render."""
+"""Builds the look page of one sentence or text: record, measure effects, render."""
 
 from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 from hark.errors import UserError
-from hark.inspect.effects import Effects, count_measurements, measure
+from hark.inspect.effects import Effects, count_measurements, count_text_measurements, measure, measure_text
 from hark.inspect.page import Page, render
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
+from hark.inspect.reading import TextModel, TextReading, read_text
 from hark.inspect.recording import Recording, record
 from hark.text.vocabulary import Coder
 from hark.translate.load import Loaded
@@ -43,6 +44,25 @@ def look_inside(
     recording, effects = look_at(loaded, text, changes, source, target, report, **search)
     shown = (PRESETS[preset], find_heads(recording, PRESETS[preset])) if preset else None
     return render(recording, loaded.target_vocabulary, effects, shown), recording
+
+
+def look_at_text(
+    loaded: TextModel,
+    text: str,
+    max_tokens: int = 0,
+    quick: bool = False,
+    report: Callable[[str], object] = lambda _: None,
+) -> tuple[Page, TextReading]:
+    """Return the page of a text that a model of one stack reads, and the recording that it shows.
+
+    `max_tokens`: how far a decoder continues the text first; `quick`: no effects are measured.
+    """
+    report("reading")
+    reading = read_text(loaded, text, max_tokens)
+    effects = None
+    if reading.rows and not quick:
+        effects = measure_text(loaded.model, reading, count_progress(report, count_text_measurements(reading)))
+    return render(reading, loaded.vocabulary, effects), reading
 
 
 def look_at(

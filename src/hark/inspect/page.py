@@ -10,9 +10,10 @@ one base64 string.
 
 import base64
 import json
+import math
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
@@ -23,10 +24,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.inspect.attention import KINDS, Head
+from hark.inspect.attention import Attention, Head
 from hark.inspect.beam import RecordedSearch, path
 from hark.inspect.effects import Effect, Effects
 from hark.inspect.presets import Preset, PresetHead
+from hark.inspect.reading import Expected, TextReading
 from hark.inspect.recording import Recording
 from hark.inspect.words import VISIBLE_SPACE, Spelling
 from hark.pages.document import document, embed_json
@@ -37,7 +39,7 @@ LEVEL = 6
 """Of compression. The highest, 9, takes four times as long for long sentences, and saves less than 1% of a page."""
 MODULES = (
     "dom", "colour", "pen", "picture", "route", "stage", "look", "sentence", "grid", "lines", "matrix", "why",
-    "search", "effects", "main",
+    "search", "effects", "predict", "main",
 )  # fmt: skip
 """In dependency order: each after those that it imports."""
 LARGEST = 2_800_000
@@ -117,14 +119,14 @@ class Page:
 
 
 def render(
-    recording: Recording,
+    recording: Recording | TextReading,
     tokenizer: Vocabulary,
     effects: Effects | None = None,
     preset: tuple[Preset, Sequence[PresetHead]] | None = None,
 ) -> Page:
-    """Render the whole page. `tokenizer` is that of the target."""
+    """Render the whole page of a translation or a text. `tokenizer` is that of the target."""
     head, pack = pack_recording(recording, tokenizer, effects, preset, LARGEST - len(style()) - len(script()))
-    title = f"{recording.sentence} · hark"
+    title = f"{recording.sentence if isinstance(recording, Recording) else recording.text} · hark"
     body = (
         '<body>\n<main id="hark-look"></main>\n'
         f'<script type="application/json" id="hark-head">{embed_json(head)}</script>\n'
@@ -134,7 +136,7 @@ def render(
 
 
 def pack_recording(
-    recording: Recording,
+    recording: Recording | TextReading,
     tokenizer: Vocabulary,
     effects: Effects | None = None,
     preset: tuple[Preset, Sequence[PresetHead]] | None = None,
@@ -145,10 +147,17 @@ def pack_recording(
     `room`: the characters that they may take. Vectors are left out if they do not fit.
     """
     pack = Pack()
-    head = describe(recording, tokenizer, effects, preset)
-    add_weights(pack, recording)
-    add_beam(pack, recording.search)
-    add_vectors(pack, recording, effects, room - len(json.dumps(head)))
+    match recording:
+        case Recording():
+            head = describe(recording, tokenizer, effects, preset)
+            add_weights(pack, recording.attention)
+            add_beam(pack, recording.search)
+            first = [Head("cross", recording.alignment.layer, number) for number in recording.alignment.heads]
+        case TextReading():
+            head = describe_text(recording, tokenizer, effects)
+            add_weights(pack, recording.attention)
+            first = []
+    add_vectors(pack, recording, effects, first, room - len(json.dumps(head)))
     head["blocks"] = pack.blocks
     return head, pack
 
@@ -190,7 +199,7 @@ def describe(
         "notes": recording.notes,
         "source": spelling(recording.source),
         "written": spelling(recording.written),
-        "layers": {kind: len(attention.of(kind)) for kind in KINDS},
+        "layers": {kind: len(attention.of(kind)) for kind in attention.kinds},
         "heads": attention.cross_LHTS.shape[1],
         "alignment": {"layer": alignment.layer, "heads": alignment.heads, "step": alignment.step},
         "beam": beam(recording, tokenizer),
@@ -198,6 +207,63 @@ def describe(
         "preset": preset_words(*preset) if preset else None,
         "open": opening(recording, *preset) if preset else {},
     }
+
+
+def describe_text(reading: TextReading, tokenizer: Vocabulary, effects: Effects | None) -> dict[str, Any]:
+    """The data of the page of a text, except for the blocks. Tokens that are expected are indices into `tokens`."""
+    weights_LHTS = reading.attention.of(reading.kind)
+    known = number_tokens(token for each in reading.expected if each for token, _ in each.likely)
+
+    def expected(each: Expected | None) -> dict[str, Any] | None:
+        if each is None:
+            return None
+        likely = [(known[token], round(p, 5)) for token, p in each.likely]
+        p = None if each.log_prob is None else round(math.exp(each.log_prob), 7)
+        return {"likely": likely, "p": p, "rank": each.rank}
+
+    return {
+        "model": reading.model,
+        "sentence": reading.text,
+        "shown": reading.whole,
+        "score": round(reading.score, 4),
+        "notes": reading.notes,
+        "text": spelling(reading.spelling),
+        "given": reading.given,
+        "layers": {reading.kind: len(weights_LHTS)},
+        "heads": weights_LHTS.shape[1],
+        "slopes": reading.slopes,
+        "tokens": labels(list(known), tokenizer),
+        "expected": [expected(each) for each in reading.expected],
+        "effects": measured(effects) if effects else None,
+        "preset": None,
+        "open": start_of(reading),
+    }
+
+
+def start_of(reading: TextReading) -> dict[str, Any]:
+    """The initial state of the page of a text: the head that looks most sharply at something else than itself and the
+    ends of the text, which many heads look at when they have nothing to do."""
+    weights_LHTT = reading.attention.of(reading.kind).copy()
+    at = np.arange(weights_LHTT.shape[-1])
+    weights_LHTT[..., at, at] = 0
+    weights_LHTT[..., [0] if reading.kind == "decoder" else [0, -1]] = 0
+    clear_LH = weights_LHTT.max(-1).mean(-1)
+    layer, number = (int(each) for each in np.unravel_index(clear_LH.argmax(), clear_LH.shape))
+    return {"kind": reading.kind, "layer": layer, "heads": [number], "head": number}
+
+
+def number_tokens(tokens: Iterable[int]) -> dict[int, int]:
+    """Number tokens in the order of their first occurrence."""
+    return {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+
+
+def labels(tokens: Sequence[int], tokenizer: Vocabulary) -> list[str]:
+    """The texts of tokens: those that start a word have a leading space, and EOS is empty."""
+    spelled = Spelling.of(tokens, tokenizer)
+    spaced = [piece.startswith(SPACE) for piece in tokenizer.pieces(tokens)]
+    return [
+        " " * begins + text.removeprefix(VISIBLE_SPACE) for text, begins in zip(spelled.tokens, spaced, strict=True)
+    ]
 
 
 def spelling(text: Spelling) -> dict[str, Any]:
@@ -211,20 +277,15 @@ def spelling(text: Spelling) -> dict[str, Any]:
 
 
 def beam(recording: Recording, tokenizer: Vocabulary) -> dict[str, Any]:
-    """The steps of the search. Tokens are indices into a list of all that occur; those that start a word have a leading
-    space, and EOS is empty."""
+    """The steps of the search. Tokens are indices into a list of all that occur."""
     search = recording.search
     ids = [token for step in search.steps for each in step.likely for token, _ in each]
     ids += [each.token for step in search.steps for each in step.candidates]
-    known = {token: number for number, token in enumerate(dict.fromkeys(ids))}
-    labels = Spelling.of(list(known), tokenizer)
-    spaced = [piece.startswith(SPACE) for piece in tokenizer.pieces(list(known))]
+    known = number_tokens(ids)
     return {
         "width": search.request.search.beam,
         "alpha": search.request.search.alpha,
-        "tokens": [
-            " " * begins + text.removeprefix(VISIBLE_SPACE) for text, begins in zip(labels.tokens, spaced, strict=True)
-        ],
+        "tokens": labels(list(known), tokenizer),
         "steps": [
             {
                 "logProbs": [round(float(each), 4) for each in step.log_prob_W],
@@ -290,10 +351,9 @@ def opening(recording: Recording, preset: Preset, found: Sequence[PresetHead]) -
     }  # fmt: skip
 
 
-def add_weights(pack: Pack, recording: Recording) -> None:
-    attention = recording.attention
-    fine = 2 * sum(attention.of(kind).size for kind in KINDS) <= FINE
-    for kind in KINDS:
+def add_weights(pack: Pack, attention: Attention) -> None:
+    fine = 2 * sum(attention.of(kind).size for kind in attention.kinds) <= FINE
+    for kind in attention.kinds:
         for layer, weights_HTS in enumerate(attention.of(kind)):
             pack.add_shares(f"weights/{kind}/{layer}", weights_HTS, 16 if fine else 8)
 
@@ -306,14 +366,16 @@ def add_beam(pack: Pack, search: RecordedSearch) -> None:
     pack.add_shares("beam", attention_PWS, 8)
 
 
-def add_vectors(pack: Pack, recording: Recording, effects: Effects | None, room: int) -> None:
-    """Add queries, keys and values of as many heads as fit: those with the largest effects first, then the alignment
-    heads, then all."""
+def add_vectors(
+    pack: Pack, recording: Recording | TextReading, effects: Effects | None, first: Sequence[Head], room: int
+) -> None:
+    """Add queries, keys and values of as many heads as fit: those with the largest effects, then the `first`, then
+    all."""
     heads = [effect.change for effect in effects.heads if isinstance(effect.change, Head)] if effects else []
-    heads += [Head("cross", recording.alignment.layer, number) for number in recording.alignment.heads]
+    heads += first
     heads += [
         Head(kind, each, number)
-        for kind in KINDS
+        for kind in recording.attention.kinds
         for each in range(len(recording.attention.of(kind)))
         for number in range(recording.attention.of(kind).shape[1])
     ]

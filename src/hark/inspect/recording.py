@@ -6,6 +6,7 @@ watches. Weights and vectors are recorded afterwards, in one forced pass over th
 Shape suffixes in addition to the package's legend: L layers.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,12 +19,12 @@ from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.request import Hypothesis
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
-from hark.inspect.attention import Attention, observe
+from hark.inspect.attention import Attention, AttentionKind, observe
 from hark.inspect.beam import PLACES, RecordedSearch, SearchRecorder
 from hark.inspect.beginning import first_sentence
 from hark.inspect.words import Spelling
-from hark.model import Layout, Transformer
-from hark.model.patterns import Pattern
+from hark.model import Layout, Model
+from hark.model.patterns import Pattern, match_heads
 from hark.text.vocabulary import SpecialIds
 from hark.translate.load import Loaded, search_settings
 from hark.translate.piece import Options
@@ -32,7 +33,8 @@ from hark.translate.translator import Translator
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Queries, keys and values of all heads of one kind, as attention gets them: after rotation by rotary positions."""
+    """Queries, keys and values of all heads of one kind, as attention gets them: after rotation by rotary positions.
+    Keys and values that several heads share are repeated."""
 
     q_LTHK: NDArray[np.float32]
     k_LSHK: NDArray[np.float32]
@@ -61,7 +63,7 @@ class Recording:
     special: SpecialIds
     hypothesis: Hypothesis
     attention: Attention
-    vectors: dict[str, Vectors]
+    vectors: dict[AttentionKind, Vectors]
     search: RecordedSearch
     alignment: AlignmentHeads
     """The heads that align words best."""
@@ -147,25 +149,26 @@ class CapturedPattern(Pattern):
     sink: Callable[[tuple[Tensor, Tensor, Tensor]], object]
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        self.sink((q, k, v))
+        self.sink((q, *match_heads(q, k, v)))
         return self.pattern(q, k, v)
-
-    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:
-        return self.pattern.bias_for(q, k)
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         return self.pattern.visible(q, k)
 
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:
+        return self.pattern.bias_for(q, k)
 
-def capture(model: Transformer, source: Sequence[int], target: Sequence[int]) -> tuple[Attention, dict[str, Vectors]]:
-    """Return the weights and vectors of every layer and head for one pair; `target` is the decoder's input."""
-    captured: dict[str, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
+
+def capture(model: Model, *inputs: Sequence[int]) -> tuple[Attention, dict[AttentionKind, Vectors]]:
+    """Return the weights and vectors of every layer and head for one sentence pair or text, by the streams that the
+    model reads."""
+    captured: dict[str, list[tuple[Tensor, Tensor, Tensor]]] = defaultdict(list)
 
     def wrap(layout: Layout) -> Layout:
         return layout.wrap(lambda kind, pattern: CapturedPattern(pattern, captured[kind].append))
 
-    attention = observe(model, source, target, wrap)
+    attention = observe(model, *inputs, wrap=wrap)
     return attention, {
-        kind: Vectors(*(torch.cat(each).float().numpy() for each in zip(*layers, strict=True)))
-        for kind, layers in captured.items()
+        kind: Vectors(*(torch.cat(each).float().numpy() for each in zip(*captured[kind], strict=True)))
+        for kind in attention.kinds
     }

@@ -9,7 +9,9 @@ Changed models also translate in one batch, as fast as one model, because they s
 each search has of its own anyway, is that of the change, and the output of a removed decoder head is set to zero in the
 rows of its search, through the hooks of `Watch`.
 
-`without_heads` removes heads for a whole corpus: an ordinary `Transformer` that shares all unchanged weights with the
+A text of a model of one stack is not shortened: no other word looks at a hidden word (`TextVariants`).
+
+`without_heads` removes heads for a whole corpus: an ordinary `Model` that shares all unchanged weights with the
 original, so that scoring, search and observation work on it.
 """
 
@@ -26,14 +28,15 @@ from hark.engine.request import Hypothesis, Request
 from hark.engine.torch import TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
-from hark.inspect.attention import AttentionKind, Head, count_layers, rectangle
+from hark.inspect.attention import AttentionKind, Head, count_layers, lay_out, rectangle
 from hark.inspect.beam import PLACES
+from hark.inspect.reading import TextReading
 from hark.inspect.recording import Recording
-from hark.model import Layout, Transformer
+from hark.model import Layout, Model, OneStack, Transformer
 from hark.model.attention import MultiHeadAttention
 from hark.model.layers import Layer
 from hark.model.layout import padded_text
-from hark.model.patterns import Pattern
+from hark.model.patterns import Padded, Pattern
 
 BATCH_TOKENS = 512
 """Tokens per batch, padding included. More are hardly faster on a CPU, and progress is reported after each batch."""
@@ -61,14 +64,14 @@ class Gated(Pattern):
         return self.pattern.visible(q, k)
 
 
-def open_gates(config: ModelConfig, *axes: int) -> dict[str, Tensor]:
+def open_gates(config: ModelConfig, *axes: int) -> dict[AttentionKind, Tensor]:
     """Gates of one for all heads, (L, ..., H)."""
     return {kind: torch.ones(count, *axes, config.n_heads) for kind, count in count_layers(config).items()}
 
 
-def gated(layout: Layout, gates: Mapping[str, Tensor]) -> Layout:
+def gated(layout: Layout, gates: Mapping[AttentionKind, Tensor]) -> Layout:
     """Return the layout with gates on the heads of all layers: (L, H), or (L, B, 1, H)."""
-    return layout.wrap(lambda kind, pattern: Gated(pattern, iter(gates[kind])))
+    return layout.wrap(lambda kind, pattern: Gated(pattern, iter(gates[cast(AttentionKind, kind)])))
 
 
 class Variants:
@@ -121,7 +124,7 @@ class Variants:
         if bias_HSS is not None:
             bias_BHSS = bias_HSS[:, positions_BS[:, :, None], positions_BS[:, None]].transpose(0, 1)
             padded = replace(padded, bias_BHTS=bias_BHSS)
-        pattern = Gated(padded, iter(self._gates(changes)["encoder"]))
+        pattern = Gated(padded, iter(gates_of(self.model.config, changes)["encoder"]))
         memory_BSD = self.model.encode(source_BS, positions_BS, pattern)
         for change, memory_SD, positions in zip(changes, memory_BSD, kept, strict=True):
             self._memories[change] = memory_SD[: len(positions)]
@@ -136,19 +139,70 @@ class Variants:
         )
         lengths = {"source": lengths_B, "target": torch.full_like(lengths_B, read_BT.shape[1])}
         layout = self.model.padded_layout(lengths)
-        layout = gated(layout, self._gates(changes))
+        layout = gated(layout, gates_of(self.model.config, changes))
         decoder, cross = layout.patterns["decoder"], layout.patterns["cross"]
         hidden_BTD = self.model.decode(read_BT, memory_BSD, layout.positions["target"], decoder, cross)
         log_prob_BTV = self.model.logits(hidden_BTD).log_softmax(-1)
         return [tuple(row) for row in log_prob_BTV.gather(2, written_BT[..., None]).squeeze(2).tolist()]
 
-    def _gates(self, changes: Sequence[Change | None]) -> dict[str, Tensor]:
-        """Gates for each row: zero for its removed head, otherwise one."""
-        gates = open_gates(self.model.config, len(changes), 1)
-        for row, change in enumerate(changes):
-            if isinstance(change, Head):
-                gates[change.kind][change.layer, row, 0, change.number] = 0.0
-        return gates
+
+@dataclass(frozen=True, eq=False)
+class TextVariants:
+    """A recorded text under changed models of one stack.
+
+    A hidden word still sees itself: what a decoder expects right after it is read there, and knows the word.
+    """
+
+    model: OneStack
+    reading: TextReading
+
+    def log_probs(self, changes: Sequence[Change | None], advance: Advance = lambda: None) -> list[tuple[float, ...]]:
+        """Return the log-probabilities of the text's tokens under each change; 0 for those that are not scored."""
+        found: list[tuple[float, ...]] = []
+        size = max(1, BATCH_TOKENS // len(self.reading.ids))
+        for first in range(0, len(changes), size):
+            batch = changes[first : first + size]
+            found += self._score(batch)
+            for _ in batch:
+                advance()
+        return found
+
+    @torch.no_grad()
+    def _score(self, changes: Sequence[Change | None]) -> list[tuple[float, ...]]:
+        reading = self.reading
+        streams, layout = lay_out(self.model, [(reading.ids,)] * len(changes))
+        hiding_BTS = torch.stack([self._hiding(change) for change in changes])
+        layout = gated(layout.wrap(lambda _, pattern: hide(pattern, hiding_BTS)), gates_of(self.model.config, changes))
+        hidden_BND = self.model.hidden(streams, layout)[:, list(reading.rows)]
+        log_prob_BNV = self.model.logits(hidden_BND).log_softmax(-1)
+        wanted_BN = torch.tensor(reading.wanted).expand(len(changes), -1)
+        log_prob_BT = torch.zeros(len(changes), len(reading.ids))
+        log_prob_BT[:, list(reading.scored)] = log_prob_BNV.gather(2, wanted_BN[..., None]).squeeze(2)
+        return [tuple(row) for row in log_prob_BT.tolist()]
+
+    def _hiding(self, change: Change | None) -> Tensor:
+        """Added to the scores of attention, (T, S): minus infinity where others would look at a hidden word."""
+        length = len(self.reading.ids)
+        hidden = torch.zeros(length, dtype=torch.bool)
+        if isinstance(change, int):
+            hidden[list(self.reading.spelling.tokens_of(change))] = True
+        return torch.zeros(length, length).masked_fill(~hidden[:, None] & hidden[None, :], -torch.inf)
+
+
+def hide(pattern: Pattern, bias_BTS: Tensor) -> Pattern:
+    """Return a padded pattern with a bias added, the same for all heads."""
+    assert isinstance(pattern, Padded)
+    bias_B1TS = bias_BTS[:, None]
+    return replace(pattern, bias_BHTS=bias_B1TS if pattern.bias_BHTS is None else pattern.bias_BHTS + bias_B1TS)
+
+
+def gates_of(config: ModelConfig, changes: Sequence[Change | None]) -> dict[AttentionKind, Tensor]:
+    """Gates for each row: zero for its removed head, otherwise one."""
+    gates = open_gates(config, len(changes), 1)
+    for row, change in enumerate(changes):
+        if isinstance(change, Head):
+            gates[change.kind][change.layer, row, 0, change.number] = 0.0
+    return gates
 
 
 def encoder_change(change: Change | None) -> Change | None:
@@ -157,9 +211,10 @@ def encoder_change(change: Change | None) -> Change | None:
 
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
+ModelT = TypeVar("ModelT", bound=Model)
 
 
-def without_heads(model: Transformer, heads: Iterable[Head]) -> Transformer:
+def without_heads(model: ModelT, heads: Iterable[Head]) -> ModelT:
     """Return a copy of the model in which the outputs of some heads are zero.
 
     A head's output enters the rest of the model only through its rows of W^O (paper, 3.2.2), which are columns of the
@@ -187,7 +242,7 @@ def shallow_copy(module: ModuleT) -> ModuleT:
     return copied
 
 
-def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
+def attention_of(model: Model, head: Head) -> MultiHeadAttention:
     layers = model.stacks["encoder" if head.kind == "encoder" else "decoder"].layers
     if not (0 <= head.layer < len(layers) and 0 <= head.number < model.config.n_heads):
         heads = model.config.n_heads

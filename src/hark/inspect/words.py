@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hark.text.byte_pairs import bytes_of
 from hark.text.vocabulary import SPACE, Vocabulary
 
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
@@ -14,6 +15,7 @@ UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "T
 word there: otherwise a whole sentence would be one word."""
 
 VISIBLE_SPACE = "␣"
+LINE_END = "↵"
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Spelling:
     tokens: tuple[str, ...]
     """Without the space symbol; empty for start, EOS and language tags."""
     marks: tuple[str, ...]
-    """The kind of a special token: `start`, `end`, or the language of a tag; empty for other tokens."""
+    """The kind of a special token: `start`, `end`, or the language of a tag; empty for other tokens, and for a mask,
+    which stands for a word."""
     words: tuple[str, ...]
     """A special token is a word of its own; so is punctuation at the edge of a word."""
     word_of: tuple[int, ...]
@@ -41,7 +44,10 @@ class Spelling:
         return cls(
             tokens=tuple("" if mark else label_of(piece) for piece, mark in zip(pieces, marks, strict=True)),
             marks=marks,
-            words=tuple(word.strip() for word in words),
+            words=tuple(
+                word.strip() or ("" if marks[start] else label_of(pieces[start]))
+                for word, (start, _) in zip(words, spans, strict=True)
+            ),
             word_of=tuple(number for number, (start, stop) in enumerate(spans) for _ in range(start, stop)),
             spaced=tuple(
                 bool(marks[start]) or start == 0 or bool(marks[start - 1]) or pieces[start].startswith(SPACE)
@@ -68,7 +74,7 @@ def merge_tokens(weights_TS: NDArray[np.float32], target: Spelling, source: Spel
 
 
 def mark_of(token: int, vocabulary: Vocabulary) -> str:
-    if not vocabulary.is_special(token):
+    if not vocabulary.is_special(token) or token == vocabulary.mask:
         return ""
     if token == vocabulary.special.end:  # some models also start with EOS
         return "end"
@@ -76,11 +82,21 @@ def mark_of(token: int, vocabulary: Vocabulary) -> str:
 
 
 def readable(piece: str, token: int, vocabulary: Vocabulary) -> str:
-    """Show a byte token as its ASCII character if it is printable, otherwise in hexadecimal, such as ‹E2›."""
+    """Show bytes as text if they are whole characters, otherwise in hexadecimal, such as ‹E2›."""
     byte = vocabulary.byte_of(token)
-    if byte is None:
-        return piece
-    return chr(byte) if 0x20 < byte < 0x7F else f"‹{byte:02X}›"
+    if byte is not None:
+        return shown_bytes(bytes([byte]))
+    if vocabulary.is_byte_pairs and not vocabulary.is_special(token):
+        return SPACE * piece.startswith(SPACE) + shown_bytes(bytes_of(piece.removeprefix(SPACE)))
+    return piece.replace("\n", LINE_END)
+
+
+def shown_bytes(content: bytes) -> str:
+    try:
+        text = content.decode("utf-8").replace("\n", LINE_END).replace(" ", VISIBLE_SPACE)
+    except UnicodeDecodeError:
+        text = ""
+    return text if text and text.isprintable() else "".join(f"‹{byte:02X}›" for byte in content)
 
 
 def label_of(piece: str) -> str:
@@ -91,8 +107,11 @@ def label_of(piece: str) -> str:
 def word_starts(pieces: Sequence[str], ids: Sequence[int], vocabulary: Vocabulary) -> Iterator[int]:
     """The positions where words start, unordered and with duplicates."""
     special = [vocabulary.is_special(token) for token in ids]
+    line_end = [LINE_END in piece for piece in pieces]
     chunks = [
-        at for at, piece in enumerate(pieces) if at == 0 or special[at] or special[at - 1] or piece.startswith(SPACE)
+        at
+        for at, piece in enumerate(pieces)
+        if at == 0 or special[at] or special[at - 1] or piece.startswith(SPACE) or line_end[at] or line_end[at - 1]
     ]
     punctuation = [is_punctuation(piece.removeprefix(SPACE)) for piece in pieces]
     alone = [is_unspaced(piece.removeprefix(SPACE)) for piece in pieces]

@@ -47,19 +47,13 @@ class GapFiller:
         def inputs() -> Iterator[list[int]]:
             for number, text in enumerate(texts, 1):
                 parts.append(text.split(self.sign))
-                yield self.encoder.enclose(self.encode(parts[-1], number), number)
+                if len(parts[-1]) == 1:
+                    raise UserError(f"text {number} has no gap; write {self.sign} where there is one")
+                yield self.encoder.enclose(self.encoder.vocabulary.encode_masked(text), number)
 
         for found in self.encoder.run(inputs(), self.likeliest):
             split = parts.popleft()
             yield [self.fillers(split, gap, each) for gap, each in enumerate(found, 1)]
-
-    def encode(self, parts: Sequence[str], number: int) -> list[int]:
-        if len(parts) == 1:
-            raise UserError(f"text {number} has no gap; write {self.sign} where there is one")
-        ids: list[int] = []
-        for part in parts[:-1]:  # a space before a gap belongs to its filler
-            ids += [*self.encoder.vocabulary.encode_one(part.rstrip()), self.mask]
-        return [*ids, *self.encoder.vocabulary.encode_one(parts[-1])]
 
     def likeliest(self, states_ND: Tensor, tokens_N: Tensor, lengths_B: Tensor) -> list[list[list[tuple[int, float]]]]:
         """The likeliest tokens of each gap of each text, with their probabilities."""

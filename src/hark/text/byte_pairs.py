@@ -45,6 +45,10 @@ BYTE_CHARACTERS = _printable_bytes()
 _BYTES = {character: byte for byte, character in BYTE_CHARACTERS.items()}
 
 
+def bytes_of(pieces: str) -> bytes:
+    return bytes(_BYTES[each] for each in pieces if each in _BYTES)
+
+
 class BytePairs:
     """The merges of a vocabulary, and how it splits text into words.
 
@@ -73,7 +77,7 @@ class BytePairs:
 
     def decode_pieces(self, pieces: Sequence[str]) -> str:
         """The text of pieces. A character that stands for no byte adds nothing to it."""
-        return bytes(_BYTES[each] for each in "".join(pieces) if each in _BYTES).decode("utf-8", errors="replace")
+        return bytes_of("".join(pieces)).decode("utf-8", errors="replace")
 
     def _merge_word(self, word: str) -> tuple[str, ...]:
         characters = "".join(BYTE_CHARACTERS[byte] for byte in word.encode("utf-8", errors="replace"))

@@ -147,7 +147,6 @@ class PieceVocabulary(Vocabulary):
 
     @property
     def is_byte_pairs(self) -> bool:
-        """Whether the model is a list of merges."""
         return is_byte_pairs(self.model)
 
     @property

@@ -186,6 +186,11 @@ class Vocabulary(Protocol):
         return {}
 
     @property
+    def is_byte_pairs(self) -> bool:
+        """Whether its pieces are written with a character for each byte (`hark.text.byte_pairs`)."""
+        return False
+
+    @property
     def mask(self) -> int | None:
         """The id that hides a token of the text from an encoder that fills gaps; None: there is none."""
         return None
@@ -240,6 +245,17 @@ class Vocabulary(Protocol):
         """Encode the words of a sentence, each by itself as it stands after a space; none is without a token."""
         spaced = (f" {word}" if place else word for place, word in enumerate(words))
         return [self.encode_one(word) or [self.special.unknown] for word in spaced]
+
+    def encode_masked(self, text: str) -> list[int]:
+        """Encode a text in which the mask's own name, such as [MASK], stands for a token that is hidden."""
+        if self.mask is None:
+            return self.encode_one(text)
+        (name,) = self.pieces([self.mask])
+        *before, last = text.split(name)
+        ids: list[int] = []
+        for part in before:  # a space before a mask belongs to what it hides
+            ids += [*self.encode_one(part.rstrip()), self.mask]
+        return [*ids, *self.encode_one(last)]
 
     def encode_literal(self, text: str) -> list[int]:
         """Encode the text of a user, in which `<formal>` is text. In training text it is the symbol."""

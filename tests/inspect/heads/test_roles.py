@@ -24,11 +24,14 @@ def looking_at(places: list[int], keys: int, share: float = 1.0) -> Weights:
 def role_of(kind: AttentionKind, rows: Weights, marks: list[bool] | None = None) -> NamedRole:
     """The role of a head with these weights; the heads of other kinds look everywhere."""
     queries, keys = rows.shape
-    evenly = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (queries, keys)}
-    weights = {each: np.full((1, 1, *shape), 1 / shape[1], np.float32) for each, shape in evenly.items()}
+    weights: dict[AttentionKind, Weights] = {
+        "encoder": np.full((1, 1, keys, keys), 1 / keys, np.float32),
+        "decoder": np.full((1, 1, queries, queries), 1 / queries, np.float32),
+        "cross": np.full((1, 1, queries, keys), 1 / keys, np.float32),
+    }
     weights[kind] = rows[None, None]
     tally, marks_S = HeadTally(), np.array(marks or [False] * keys)
-    tally.add(Attention(*weights.values()), marks_S, np.resize(marks_S, queries))
+    tally.add(Attention(weights), {"encoder": marks_S, "decoder": np.resize(marks_S, queries), "cross": marks_S})
     return name(tally.means()[Head(kind, 0, 0)])
 
 
@@ -140,7 +143,7 @@ def test_means_are_over_steps_not_sentences() -> None:
     tally = HeadTally()
     for rows in (same, other):
         square, marks = rows[None, None], np.zeros(len(rows), bool)
-        tally.add(Attention(square, square, square), marks, marks)
+        tally.add(Attention({"encoder": square}), {"encoder": marks})
     assert tally.means()[Head("encoder", 0, 0)]["same"] == pytest.approx(3 / 12)
 
 

@@ -1,18 +1,35 @@
-"""Encodes sentence pairs, and maps their tokens to the words of a gold alignment, even if split differently."""
+"""Encodes sentence pairs and texts, and maps tokens to the words of a gold alignment, even if split differently."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import CorpusConfig
-from hark.data.corpus import read_pairs
+from hark.config import CorpusConfig, Shape
+from hark.data.compression import ByteStream
+from hark.data.corpus import read_lines, read_pairs, suffix
+from hark.data.documents import read_objects
+from hark.data.masking import Masking
 from hark.errors import UserError
 from hark.facts import LanguagePair
-from hark.inspect.attention import InputPair
+from hark.inspect.attention import Inputs
+from hark.text.byte_pairs import bytes_of
 from hark.text.vocabulary import SPACE, Vocabulary, normalise
+
+IGNORED = -100
+"""Stands for a token that is not to be predicted; cross-entropy leaves it out."""
+WINDOW = 128
+"""Maximum tokens of a part of a text."""
+SHORTEST = 8
+"""Minimum tokens of its own; what is left of a document is dropped."""
+CHARS_PER_TOKEN = 16
+"""No more of a document is read than this for each token of the parts that are wanted."""
+MASKED = 0.15
+"""The share of an encoder's tokens that are hidden."""
 
 
 class WordMatcher:
@@ -62,8 +79,45 @@ class HeadExample:
     """The tokens that the decoder should predict, EOS last."""
 
     @property
-    def pair(self) -> InputPair:
+    def inputs(self) -> Inputs:
         return self.source, self.target
+
+    @property
+    def units(self) -> float:
+        """What the loss is divided by: tokens."""
+        return len(self.expected)
+
+
+@dataclass(frozen=True)
+class TextExample:
+    """A part of a running text, for a model of one stack."""
+
+    tokens: tuple[int, ...]
+    """As the model reads them where its heads are looked at."""
+    read: tuple[int, ...]
+    """As it reads them where its loss is measured: an encoder's with masks."""
+    expected: tuple[int, ...]
+    """The token to predict at each position of `read`, or `IGNORED`."""
+    units: float
+    """What the loss is divided by: bytes of text times log(2), so that it is in bits per byte; or masked tokens."""
+
+    @property
+    def inputs(self) -> Inputs:
+        return (self.read,)
+
+
+Example = HeadExample | TextExample
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """The parts of a text that a model reads."""
+
+    examples: tuple[TextExample, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(each.tokens) for each in self.examples)
 
 
 @dataclass(frozen=True)
@@ -106,3 +160,66 @@ def encode(
     if not examples:
         raise UserError("no usable sentence pairs: all are empty or too long for the model; give other text")
     return HeadCorpus(tuple(examples), len(pairs))
+
+
+def read_parts(path: Path, vocabulary: Vocabulary, shape: Shape, positions: int, limit: int) -> TextCorpus:
+    """Read at most `limit` parts of a text file, or of the objects of a .jsonl file with a `text`, for a model of one
+    stack."""
+    length = min(WINDOW, positions)
+    around = 2 if shape == "encoder" else vocabulary.text_start is not None
+    sizes_V = byte_sizes(vocabulary)
+    can_hide = shape == "encoder" and vocabulary.mask is not None
+    masking = Masking.of(vocabulary, MASKED, whole_words=False, pad=IGNORED) if can_hide else None
+
+    def example(ids: Sequence[int], number: int) -> TextExample:
+        if shape == "encoder":
+            tokens = tuple(vocabulary.enclose(ids))
+            if masking is None:
+                return TextExample(tokens, tokens, (IGNORED,) * len(tokens), 0.0)
+            hidden, labels = masking.hide(np.array(tokens, np.int32), np.random.default_rng(number))
+            return TextExample(tokens, tuple(hidden.tolist()), tuple(labels.tolist()), int((labels != IGNORED).sum()))
+        start = vocabulary.text_start
+        tokens = (*([] if start is None else [start]), *ids)
+        read, expected = tokens[:-1], tokens[1:]
+        return TextExample(tokens, read, expected, float(sizes_V[list(expected)].sum()) * math.log(2))
+
+    documents = (vocabulary.encode_literal(text) for text in documents_of(path, limit * length * CHARS_PER_TOKEN))
+    step = length - around
+    parts = (ids[at : at + step] for ids in documents for at in range(0, len(ids), step))
+    long_enough = (part for part in parts if len(part) >= min(SHORTEST, step))
+    examples = tuple(example(part, number) for number, part in enumerate(islice(long_enough, limit)))
+    if not examples:
+        raise UserError(f"{path}: has no text of {SHORTEST} tokens or more; give a longer one")
+    return TextCorpus(examples)
+
+
+def documents_of(path: Path, most: int) -> Iterator[str]:
+    """Yield the documents of a file: the objects of a .jsonl, else the beginning of the file as one."""
+    with ByteStream(path) as stream:
+        lines = read_lines(stream)
+        if suffix(path) in (".jsonl", ".ndjson"):
+            yield from read_objects(lines, path)
+            return
+        size, kept = 0, []
+        for line in lines:
+            kept.append(line)
+            size += len(line) + 1
+            if size >= most:
+                break
+        yield "\n".join(kept)
+
+
+def byte_sizes(vocabulary: Vocabulary) -> NDArray[np.intp]:
+    """The bytes of text that each id stands for."""
+    ids = range(vocabulary.vocab_size)
+    sizes = (
+        0
+        if vocabulary.is_special(token)
+        else 1
+        if vocabulary.byte_of(token) is not None
+        else len(bytes_of(piece))
+        if vocabulary.is_byte_pairs
+        else len(piece.replace(SPACE, " ").encode())
+        for token, piece in zip(ids, vocabulary.pieces(ids), strict=True)
+    )
+    return np.fromiter(sizes, np.intp, len(ids))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Literal
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from hark.inspect.heads.alignment import (
     link_words,
     measure_alignment,
 )
-from hark.inspect.heads.corpus import HeadCorpus, HeadExample, WordMatcher
-from hark.inspect.heads.importance import HeadEffect, Point, Scorer, measure_effects, points_of, prune
+from hark.inspect.heads.corpus import Example, HeadCorpus, HeadExample, TextCorpus, WordMatcher
+from hark.inspect.heads.importance import HeadEffect, Point, measure_effects, points_of, prune
+from hark.inspect.heads.induction import Repetition, measure_repetition
 from hark.inspect.heads.roles import HeadMeasure, HeadTally, NamedRole, marks_of, name
-from hark.model import Transformer
+from hark.inspect.variants import ModelT
+from hark.model import OneStack, Transformer
 from hark.text.vocabulary import Vocabulary
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
@@ -67,12 +69,34 @@ class Importance:
 
     sentences: int
     nll: float
-    """The loss of the whole model, in nats per token."""
+    """The loss of the whole model, in nats per token, or as `TextFigures.unit` says."""
     curve: tuple[Point, ...]
 
     def to_tree(self) -> dict[str, Any]:
         curve = [{"removed": each.removed, "nll": round(each.nll, 5), "bleu": each.score} for each in self.curve]
         return {"sentences": self.sentences, "nll": round(self.nll, 5), "curve": curve or None}
+
+
+Unit = Literal["bits per byte", "nats per masked token"]
+
+
+@dataclass(frozen=True)
+class TextFigures:
+    """What else is known of a model of one stack."""
+
+    tokens: int
+    """Of the corpus."""
+    unit: Unit
+    """Of the loss."""
+    repetition: Repetition | None
+    """Of a decoder."""
+
+    def to_tree(self) -> dict[str, Any]:
+        found = self.repetition
+        repeated = found and {
+            "tokens": found.length, "nll_first": round(found.first, 4), "nll_again": round(found.second, 4)
+        }  # fmt: skip
+        return {"tokens": self.tokens, "unit": self.unit, "repeated": repeated}
 
 
 @dataclass(frozen=True)
@@ -86,6 +110,20 @@ class HeadReport:
     heads: tuple[FoundHead, ...]
     alignment: Alignment | None
     importance: Importance | None
+    text: TextFigures | None = None
+    """Of a model of one stack."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of losses and effects."""
+        return self.text.unit if self.text else "nats per token"
+
+    @property
+    def read(self) -> str:
+        """What of the corpus was read."""
+        if self.text:
+            return f"{self.sentences:,} parts of {self.corpus} with {self.text.tokens:,} tokens"
+        return f"{self.sentences:,} sentence pairs of {self.corpus}"
 
     def to_tree(self) -> dict[str, Any]:
         """Convert to JSON values. Layers and heads count from 1 here."""
@@ -97,6 +135,7 @@ class HeadReport:
             "heads": [each.to_tree() for each in self.heads],
             "alignment": alignment_tree(self.alignment) if self.alignment else None,
             "importance": self.importance.to_tree() if self.importance else None,
+            **({"text": self.text.to_tree()} if self.text else {}),
         }
 
 
@@ -118,35 +157,14 @@ def alignment_tree(alignment: Alignment) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Finder:
-    """Analyses the heads of a model."""
+class Weigher(Generic[ModelT]):
+    """Measures what the heads of a model are worth."""
 
-    model: Transformer
-    source: Vocabulary
-    target: Vocabulary
-    progress: Progress = quietly
-
-    def look(
-        self, corpus: HeadCorpus, gold: Sequence[tuple[WordPair, Gold]] | None
-    ) -> tuple[HeadTally, Alignment | None]:
-        """Measure all heads in one pass over a corpus. `gold` has the words and links of each of its lines."""
-        tally, linked = HeadTally(), []
-        source_marks_V, target_marks_V = marks_of(self.source), marks_of(self.target)
-        matchers = WordMatcher(self.source), WordMatcher(self.target)
-        with self.progress("reading", len(corpus.examples)) as advance:
-            attentions = observe_many(self.model, (each.pair for each in corpus.examples))
-            for example, attention in zip(corpus.examples, attentions, strict=True):
-                tally.add(attention, source_marks_V[list(example.source)], target_marks_V[list(example.target)])
-                if gold is not None:
-                    linked += match(example, attention, *matchers, *gold[example.line])
-                advance()
-        if not linked:
-            return tally, None
-        with self.progress("aligning", ROUNDS) as advance:
-            return tally, measure_alignment(linked, advance)
+    model: ModelT
+    progress: Progress
 
     def weigh(
-        self, examples: Sequence[HeadExample], with_curve: bool, score: Scorer | None
+        self, examples: Sequence[Example], with_curve: bool, score: Callable[[ModelT], float] | None = None
     ) -> tuple[dict[Head, HeadEffect], Importance]:
         heads = len(every_head(self.model.config))
         with self.progress("removing each head", heads) as advance:
@@ -156,6 +174,57 @@ class Finder:
             with self.progress("removing more heads", len(points_of(heads))) as advance:
                 curve = prune(self.model, examples, effects, score, advance)
         return effects, Importance(len(examples), nll, tuple(curve))
+
+
+@dataclass(frozen=True)
+class TextFinder(Weigher[OneStack]):
+    """Analyses the heads of a model of one stack."""
+
+    vocabulary: Vocabulary
+
+    def look(self, corpus: TextCorpus) -> tuple[dict[Head, dict[HeadMeasure, float]], TextFigures]:
+        """Measure all heads in one pass over a text; and of a decoder, over random tokens that come twice."""
+        tally, marks_V = HeadTally(), marks_of(self.vocabulary)
+        with self.progress("reading", len(corpus.examples)) as advance:
+            attentions = observe_many(self.model, ((each.tokens,) for each in corpus.examples))
+            for example, attention in zip(corpus.examples, attentions, strict=True):
+                tally.add(attention, dict.fromkeys(attention.kinds, marks_V[list(example.tokens)]), alone=True)
+                advance()
+        means = tally.means()
+        if self.model.config.shape == "encoder":
+            return means, TextFigures(corpus.tokens, "nats per masked token", None)
+        repetition = measure_repetition(self.model, self.vocabulary)
+        for head, measures in repetition.measures.items():
+            means[head] |= measures
+        return means, TextFigures(corpus.tokens, "bits per byte", repetition)
+
+
+@dataclass(frozen=True)
+class Finder(Weigher[Transformer]):
+    """Analyses the heads of a model that translates."""
+
+    source: Vocabulary
+    target: Vocabulary
+
+    def look(
+        self, corpus: HeadCorpus, gold: Sequence[tuple[WordPair, Gold]] | None
+    ) -> tuple[dict[Head, dict[HeadMeasure, float]], Alignment | None]:
+        """Measure all heads in one pass over a corpus. `gold` has the words and links of each of its lines."""
+        tally, linked = HeadTally(), []
+        source_marks_V, target_marks_V = marks_of(self.source), marks_of(self.target)
+        matchers = WordMatcher(self.source), WordMatcher(self.target)
+        with self.progress("reading", len(corpus.examples)) as advance:
+            attentions = observe_many(self.model, (each.inputs for each in corpus.examples))
+            for example, attention in zip(corpus.examples, attentions, strict=True):
+                marks_S, marks_T = source_marks_V[list(example.source)], target_marks_V[list(example.target)]
+                tally.add(attention, {"encoder": marks_S, "decoder": marks_T, "cross": marks_S})
+                if gold is not None:
+                    linked += match(example, attention, *matchers, *gold[example.line])
+                advance()
+        if not linked:
+            return tally.means(), None
+        with self.progress("aligning", ROUNDS) as advance:
+            return tally.means(), measure_alignment(linked, advance)
 
 
 def match(
@@ -169,11 +238,11 @@ def match(
 
 
 def put_together(
-    tally: HeadTally, alignment: Alignment | None, effects: dict[Head, HeadEffect]
+    means: dict[Head, dict[HeadMeasure, float]], alignment: Alignment | None, effects: dict[Head, HeadEffect]
 ) -> tuple[FoundHead, ...]:
     """Combine all results by head."""
     found = []
-    for head, measures in tally.means().items():
+    for head, measures in means.items():
         errors: dict[Step, float] = {}
         shares: dict[Step, float] = dict.fromkeys(STEPS, 0.0)
         if alignment is not None and head.kind == "cross":

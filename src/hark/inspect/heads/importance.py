@@ -1,7 +1,8 @@
 """Importance of heads: how much the loss rises without each head, and without more and more of them.
 
-The loss is in nats per target token of reference translations, EOS included. Heads are removed by setting their outputs
-to zero; the model is not retrained. BLEU is that of raw search output, without retries or repairs.
+The loss is in nats per target token of reference translations, EOS included; of a model of one stack, in bits per byte
+of text, or in nats per masked token. Heads are removed by setting their outputs to zero; the model is not retrained.
+BLEU is that of raw search output, without retries or repairs.
 """
 
 import math
@@ -17,10 +18,10 @@ from hark.config import DecodeConfig
 from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
-from hark.inspect.attention import Head, batches, every_head, rectangle
-from hark.inspect.heads.corpus import HeadExample
-from hark.inspect.variants import without_heads
-from hark.model import Transformer
+from hark.inspect.attention import Head, batches, every_head, lay_out, rectangle
+from hark.inspect.heads.corpus import IGNORED, Example, HeadExample
+from hark.inspect.variants import ModelT, without_heads
+from hark.model import Model, Transformer
 from hark.text.vocabulary import Vocabulary
 
 BATCH_TOKENS = 1024
@@ -33,7 +34,7 @@ Scorer = Callable[[Transformer], float]
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """The increase in loss when a head is removed, and half of its 95% confidence interval."""
+    """The increase in loss without a head, per unit of the examples, and half of its 95% confidence interval."""
 
     nll: float
     interval: float
@@ -49,18 +50,16 @@ class Point:
 
 
 @torch.no_grad()
-def losses(model: Transformer, examples: Sequence[HeadExample]) -> NDArray[np.float64]:
-    """Return the negative log-probability of each translation, in nats."""
+def losses(model: Model, examples: Sequence[Example]) -> NDArray[np.float64]:
+    """Return the negative log-probability of each translation, or of the tokens of a text, in nats."""
     device = model.output_weight.device
     found = np.zeros(len(examples))
-    for batch in batches([each.pair for each in examples], BATCH_TOKENS):
+    for batch in batches([each.inputs for each in examples], BATCH_TOKENS):
         chosen = [examples[index] for index in batch]
-        source_BS, source_lengths = rectangle([each.source for each in chosen], device)
-        target_BT, target_lengths = rectangle([each.target for each in chosen], device)
-        expected_BT, _ = rectangle([each.expected for each in chosen], device)
-        layout = model.padded_layout({"source": source_lengths, "target": target_lengths})
-        hidden_BTD = model.hidden({"source": source_BS, "target": target_BT}, layout)
-        real_BT = layout.positions["target"] < target_lengths[:, None]
+        streams, layout = lay_out(model, [each.inputs for each in chosen])
+        expected_BT, lengths_B = rectangle([each.expected for each in chosen], device)
+        hidden_BTD = model.hidden(streams, layout)
+        real_BT = (layout.positions[model.predicts] < lengths_B[:, None]) & (expected_BT != IGNORED)
         nll_N = F.cross_entropy(model.logits(hidden_BTD[real_BT]).float(), expected_BT[real_BT], reduction="none")
         rows_N = torch.arange(len(chosen), device=device)[:, None].expand_as(real_BT)[real_BT]
         sums_B = torch.zeros(len(chosen), dtype=torch.float64, device=device)
@@ -69,23 +68,23 @@ def losses(model: Transformer, examples: Sequence[HeadExample]) -> NDArray[np.fl
 
 
 def measure_effects(
-    model: Transformer, examples: Sequence[HeadExample], advance: Callable[[], None] = lambda: None
+    model: Model, examples: Sequence[Example], advance: Callable[[], None] = lambda: None
 ) -> tuple[float, dict[Head, HeadEffect]]:
     """Return the loss of the whole model, and the increase without each head. `advance` is called for each head."""
-    tokens = np.array([len(each.expected) for each in examples], float)
+    units = np.array([each.units for each in examples], float)
     whole = losses(model, examples)
     found = {}
     for head in every_head(model.config):
-        found[head] = effect(losses(without_heads(model, [head]), examples) - whole, tokens)
+        found[head] = effect(losses(without_heads(model, [head]), examples) - whole, units)
         advance()
-    return float(whole.sum() / tokens.sum()), found
+    return float(whole.sum() / units.sum()), found
 
 
-def effect(added: NDArray[np.float64], tokens: NDArray[np.float64]) -> HeadEffect:
-    """The mean increase per token; the interval treats sentences, not tokens, as independent samples."""
-    mean = added.sum() / tokens.sum()
-    spread = math.sqrt(((added - mean * tokens) ** 2).sum() * len(added) / max(1, len(added) - 1))
-    return HeadEffect(float(mean), float(1.96 * spread / tokens.sum()))
+def effect(added: NDArray[np.float64], units: NDArray[np.float64]) -> HeadEffect:
+    """The mean increase per unit; the interval treats sentences, not tokens, as independent samples."""
+    mean = added.sum() / units.sum()
+    spread = math.sqrt(((added - mean * units) ** 2).sum() * len(added) / max(1, len(added) - 1))
+    return HeadEffect(float(mean), float(1.96 * spread / units.sum()))
 
 
 def points_of(heads: int) -> list[int]:
@@ -94,10 +93,10 @@ def points_of(heads: int) -> list[int]:
 
 
 def prune(
-    model: Transformer,
-    examples: Sequence[HeadExample],
+    model: ModelT,
+    examples: Sequence[Example],
     effects: dict[Head, HeadEffect],
-    score: Scorer | None = None,
+    score: Callable[[ModelT], float] | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Point]:
     """Measure the model without its 0, 1, 2, ... least important heads, ordered by their individual effects.
@@ -105,11 +104,11 @@ def prune(
     `advance` is called once for each of `points_of(len(effects))`.
     """
     order = sorted(effects, key=lambda head: effects[head].nll)
-    tokens = sum(len(each.expected) for each in examples)
+    units = sum(each.units for each in examples)
     points = []
     for removed in points_of(len(order)):
         pruned = without_heads(model, order[:removed])
-        nll = float(losses(pruned, examples).sum() / tokens)
+        nll = float(losses(pruned, examples).sum() / units)
         points.append(Point(removed, nll, score(pruned) if score else None))
         advance()
     return points

@@ -6,7 +6,7 @@ from html import escape
 from hark.inspect.attention import KINDS, AttentionKind, Head
 from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.importance import Point
-from hark.inspect.heads.roles import TITLES
+from hark.inspect.heads.roles import ALONE, TITLES
 from hark.pages.charts import GAP as CHART_GAP
 from hark.pages.charts import HEIGHT, Line, line_chart
 from hark.pages.document import group, picture, read_asset
@@ -22,11 +22,16 @@ PANELS: dict[AttentionKind, str] = {
     "decoder": "Decoder: a target token looks at the translation so far",
     "cross": "Cross-attention: a target token looks at the source",
 }
+ALONE_PANELS: dict[AttentionKind, str] = {
+    "encoder": "A token looks at the whole text",
+    "decoder": "A token looks at itself and at the text before it",
+}
+"""Titles for a model of one stack."""
 CURVE_WIDTH = 640
 
 
 def draw(report: HeadReport) -> str:
-    """Draw the whole picture: a grid of layers by heads for each of the three kinds of attention, and a legend."""
+    """Draw the whole picture: a grid of layers by heads for each kind of attention, and a legend."""
     heads = 1 + max(each.head.number for each in report.heads)
     width = max(NARROWEST, 2 * MARGIN + LEFT + heads * (CELL_WIDTH + GAP) - GAP)
     title = f"What the heads of {report.model} look at"
@@ -38,7 +43,9 @@ def draw(report: HeadReport) -> str:
     top += 28
     for kind in KINDS:
         panel = [each for each in report.heads if each.head.kind == kind]
-        drawn, height = draw_panel(kind, panel, chosen_heads(report), longest_bar(report))
+        if not panel:
+            continue
+        drawn, height = draw_panel(kind, panel, report)
         parts.append(f'<g transform="translate({MARGIN} {top})">{drawn}</g>')
         top += height
     drawn, height = draw_legend(report, width - 2 * MARGIN)
@@ -51,7 +58,9 @@ def on_card(title: str, width: int, height: int, content: str) -> str:
 
 
 def subtitles(report: HeadReport) -> Iterator[str]:
-    yield f"{report.sentences:,} sentence pairs of {report.corpus}, with reference translations"
+    yield report.read if report.text else f"{report.read}, with reference translations"
+    if report.text and (found := report.text.repetition):
+        yield f"Random tokens that come twice: a loss of {found.first:.2f}, and of {found.second:.2f} again"
     if report.alignment is not None:
         best = report.alignment.best_in_one_layer
         names = ", ".join(short_name(head) for head in best.heads)
@@ -72,12 +81,11 @@ def longest_bar(report: HeadReport) -> float | None:
     return max(*effects, 1e-9) if effects else None
 
 
-def draw_panel(
-    kind: AttentionKind, panel: Sequence[FoundHead], chosen: Sequence[Head], worth: float | None
-) -> tuple[str, int]:
+def draw_panel(kind: AttentionKind, panel: Sequence[FoundHead], report: HeadReport) -> tuple[str, int]:
+    chosen, worth, alone = chosen_heads(report), longest_bar(report), report.text is not None
     height = CELL_HEIGHT + LINE * any(each.errors for each in panel) + (LINE // 2 if worth else 0)
     layers = 1 + max(each.head.layer for each in panel)
-    parts = [f'<text class="panel" y="0">{PANELS[kind]}</text>']
+    parts = [f'<text class="panel" y="0">{(ALONE_PANELS if alone else PANELS)[kind]}</text>']
     for layer in range(layers):
         y = 14 + layer * (height + GAP) + height // 2 + 4
         parts.append(
@@ -85,18 +93,20 @@ def draw_panel(
         )
     for each in panel:
         x, y = LEFT + each.head.number * (CELL_WIDTH + GAP), 14 + each.head.layer * (height + GAP)
-        parts.append(f'<g transform="translate({x} {y})">{draw_cell(each, height, each.head in chosen, worth)}</g>')
+        parts.append(
+            f'<g transform="translate({x} {y})">{draw_cell(each, height, each.head in chosen, worth, alone)}</g>'
+        )
     return "\n".join(parts), 14 + layers * (height + GAP) + 28
 
 
-def draw_cell(found: FoundHead, height: int, chosen: bool, worth: float | None) -> str:
+def draw_cell(found: FoundHead, height: int, chosen: bool, worth: float | None, alone: bool = False) -> str:
     colour = f"fill:var(--{found.named.partly or found.named.role});fill-opacity:{strength(found)}"
     parts = [
-        f"<title>{escape(explain(found))}</title>",
+        f"<title>{escape(explain(found, alone))}</title>",
         f'<rect width="{CELL_WIDTH}" height="{height}" rx="5" style="{colour}"/>',
         f'<text class="detail" x="8" y="16">{short_name(found.head)}</text>',
         f'<text class="share" x="{CELL_WIDTH - 8}" y="16">{found.named.share:.2f}</text>',
-        f'<text class="role" x="8" y="31">{found.named.title(found.head.kind)}</text>',
+        f'<text class="role" x="8" y="31">{found.named.title(found.head.kind, alone)}</text>',
     ]
     if found.errors:
         step = min(found.errors, key=lambda each: found.errors[each])
@@ -117,19 +127,19 @@ def strength(found: FoundHead) -> float:
     return round((0.05 if found.named.partly else 0.18) + 0.5 * min(1.0, found.named.share), 2)
 
 
-def explain(found: FoundHead) -> str:
+def explain(found: FoundHead, alone: bool = False) -> str:
     """All measures of a head, for the tooltip."""
     figures = [f"{measure} {value:.2f}" for measure, value in found.measures.items()]
     figures += [f"AER {error:.3f} ({step})" for step, error in found.errors.items()]
     figures += [f"effect {found.effect.nll:+.4f} ± {found.effect.interval:.4f}"] if found.effect else []
-    role = f"{found.named.title(found.head.kind)}, {found.named.share:.2f}"
+    role = f"{found.named.title(found.head.kind, alone)}, {found.named.share:.2f}"
     return f"{found.head}: {role} ({', '.join(figures)})"
 
 
 def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
     used = {role for each in report.heads for role in (each.named.role, each.named.partly)}
     parts, x, y = [], 0, 0
-    for role, title in TITLES.items():
+    for role, title in (TITLES | (ALONE if report.text else {})).items():
         if role in used:
             size = 30 + round(6.2 * len(title))
             if x + size > width:
@@ -140,12 +150,17 @@ def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
             parts.append(f'<text x="{x + 18}" y="{y + 10}">{title}</text>')
             x += size
     notes = ["The number is the share of the head's weight on it; for “all over”, how evenly the weight is spread."]
+    if report.text and report.text.repetition:
+        notes.append(
+            "Induction: where a token comes again, on what came after it before. That and “same token before” are "
+            "measured on random tokens."
+        )
     if report.alignment is not None:
         notes.append(
             "AER: alignment error rate, at the better of the two steps. Outlined: the best combination of heads."
         )
     if (worth := longest_bar(report)) is not None:
-        notes.append(f"Bar: increase in loss when the head is removed; the longest is {worth:.3f} nats per token.")
+        notes.append(f"Bar: increase in loss when the head is removed; the longest is {worth:.3f} {report.unit}.")
     for note in notes:
         y += 22
         parts.append(f'<text y="{y + 8}">{escape(note)}</text>')
@@ -154,11 +169,12 @@ def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
 
 def draw_curve(report: HeadReport, points: Sequence[Point]) -> str:
     """Draw a chart of the loss, and one of BLEU if it was measured."""
-    charts = [("Loss, nats per target token", [(point.removed, point.nll) for point in points])]
+    loss = f"Loss, {report.unit}" if report.text else "Loss, nats per target token"
+    charts = [(loss, [(point.removed, point.nll) for point in points])]
     if all(point.score is not None for point in points):
         charts.append(("BLEU", [(point.removed, point.score or 0.0) for point in points]))
     sentences = report.importance.sentences if report.importance else report.sentences
-    text = f"{sentences:,} sentence pairs of {report.corpus}; no retraining"
+    text = f"{sentences:,} {'parts' if report.text else 'sentence pairs'} of {report.corpus}; no retraining"
     parts = [
         f'<text class="title" x="{CHART_GAP}" y="32">{escape(report.model)} without its least important heads</text>',
         f'<text x="{CHART_GAP}" y="50">{escape(text)}</text>\n',

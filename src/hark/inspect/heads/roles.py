@@ -1,4 +1,7 @@
-"""Roles of heads: measures of where they look over a corpus, and the most specific name for most of their weight."""
+"""Roles of heads: measures of where they look over a corpus, and the most specific name for most of their weight.
+
+Of a decoder alone, some roles show only where tokens come again; `induction` measures them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,13 +10,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.inspect.attention import KINDS, Attention, AttentionKind, Head
+from hark.inspect.attention import Attention, AttentionKind, Head
 from hark.text.vocabulary import SPACE, Vocabulary
 
 HeadMeasure = Literal[
-    "previous", "same", "next", "near", "start", "end", "punctuation", "entropy", "evenness", "distance"
-]
-"""All but the last three are shares of a head's weight. They overlap: the previous token is also near."""
+    "previous", "same", "next", "near", "start", "end", "punctuation", "entropy", "evenness", "distance",
+    "induction", "duplicate", "copying",
+]  # fmt: skip
+"""All but the entropy and what follows it are shares of a head's weight. They overlap: the previous token is also near.
+The last three are of repeated random tokens (`hark.inspect.heads.induction`)."""
 NEAR = 2
 """Tokens on either side that count as near."""
 
@@ -21,8 +26,9 @@ Array = NDArray[np.float64]
 Steps = tuple[NDArray[np.floating], NDArray[np.bool_]]
 """A value for each step, (L, H, T), and a mask of the steps that count."""
 Role = Literal[
-    "previous", "same", "next", "start", "end", "punctuation", "translation", "written", "near", "broad", "mixed"
-]
+    "previous", "same", "next", "start", "end", "punctuation", "translation", "written", "induction", "duplicate",
+    "near", "broad", "mixed",
+]  # fmt: skip
 TITLES: dict[Role, str] = {
     "previous": "previous token",
     "same": "the token itself",
@@ -32,6 +38,8 @@ TITLES: dict[Role, str] = {
     "punctuation": "punctuation",
     "translation": "word to translate",
     "written": "word just written",
+    "induction": "induction",
+    "duplicate": "same token before",
     "near": "nearby tokens",
     "broad": "all over",
     "mixed": "mixed",
@@ -44,6 +52,8 @@ DIAGONAL: dict[Role, str] = {
     "near": "near the diagonal",
 }
 """Display names for cross-attention, where positions are relative to the diagonal."""
+ALONE: dict[Role, str] = {"start": "first token", "end": "separator"}
+"""Display names for a model of one stack: a text has no end, but an encoder's has [SEP] there."""
 PARTLY: dict[Role, str] = {
     "previous": "previous",
     "same": "itself",
@@ -79,11 +89,12 @@ class HeadTally:
     sums_LH: dict[tuple[AttentionKind, HeadMeasure], Array] = field(default_factory=dict)
     steps: dict[tuple[AttentionKind, HeadMeasure], int] = field(default_factory=dict)
 
-    def add(self, attention: Attention, source_marks_S: NDArray[np.bool_], target_marks_T: NDArray[np.bool_]) -> None:
-        """Add a sentence pair; the masks mark the punctuation in the inputs of the encoder and the decoder."""
-        for kind in KINDS:
-            marks = target_marks_T if kind == "decoder" else source_marks_S
-            for measure, (values_LHT, counts_T) in measure_weights(kind, attention.of(kind), marks).items():
+    def add(self, attention: Attention, marks: Mapping[AttentionKind, NDArray[np.bool_]], alone: bool = False) -> None:
+        """Add a sentence pair or a text; the masks mark the punctuation among the keys of each kind of attention."""
+        for kind in attention.kinds:
+            for measure, (values_LHT, counts_T) in measure_weights(
+                kind, attention.of(kind), marks[kind], alone
+            ).items():
                 sums_LH = values_LHT[..., counts_T].sum(-1, dtype=np.float64)
                 key = kind, measure
                 self.sums_LH[key] = self.sums_LH.get(key, np.zeros_like(sums_LH)) + sums_LH
@@ -100,9 +111,10 @@ class HeadTally:
 
 
 def measure_weights(
-    kind: AttentionKind, weights_LHTS: NDArray[np.float32], marks_S: NDArray[np.bool_]
+    kind: AttentionKind, weights_LHTS: NDArray[np.float32], marks_S: NDArray[np.bool_], alone: bool = False
 ) -> Mapping[HeadMeasure, Steps]:
-    """Measure the weights of one sentence. `marks_S` marks the keys that are punctuation.
+    """Measure the weights of one sentence. `marks_S` marks the keys that are punctuation; `alone`: the model has one
+    stack, so the first token of an encoder is a special one, too.
 
     A step counts only if it has more than one key, and only for measures whose key exists. The decoder's start and the
     source's EOS do not count if they are the token itself or its neighbour. Cross-attention connects two sentences, so
@@ -127,9 +139,9 @@ def measure_weights(
         "punctuation": mean_of(marks_S, every_T & marks_S.any()),
         "distance": mean_of(np.abs(offset_TS), every_T),
     }
-    if kind == "decoder":
+    if kind == "decoder" or alone:
         found["start"] = mean_of(np.arange(n_keys) == 0, at_T >= 2)
-    else:
+    if kind != "decoder":
         found["next"] = mean_of(offset_TS == 1, at_T <= n_keys - 2)
         found["end"] = mean_of(np.arange(n_keys) == n_keys - 1, at_T <= n_keys - 3)
     entropy_LHT = -(weights_LHTS * np.log2(np.maximum(weights_LHTS, 1e-30))).sum(-1)
@@ -162,14 +174,21 @@ class NamedRole:
     partly: Role | None = None
     """The role of a mixed head's largest share."""
 
-    def title(self, kind: AttentionKind) -> str:
+    def title(self, kind: AttentionKind, alone: bool = False) -> str:
         if self.partly is not None:
-            return f"partly {PARTLY[self.partly]}"
-        return (DIAGONAL.get(self.role) if kind == "cross" else None) or TITLES[self.role]
+            return f"partly {(PARTLY | ALONE if alone else PARTLY)[self.partly]}"
+        own = DIAGONAL if kind == "cross" else ALONE if alone else {}
+        return own.get(self.role, TITLES[self.role])
 
 
 def name(measures: Mapping[HeadMeasure, float], translation: float = 0.0, written: float = 0.0) -> NamedRole:
-    """Name a head by its measures, and by its shares of weight on linked words at the steps that predict and read."""
+    """Name a head by its measures, and by its shares of weight on linked words at the steps that predict and read.
+
+    What a head does with tokens that come again is its name, even if it has little to do in the corpus."""
+    repeated: dict[Role, float] = {"induction": measures.get("induction", 0), "duplicate": measures.get("duplicate", 0)}
+    role, share = max(repeated.items(), key=lambda each: each[1])
+    if share >= NAMED:
+        return NamedRole(role, share)
     shares: dict[Role, float] = {each: measures.get(each, 0.0) for each in PRECISE}
     shares |= {"translation": translation, "written": written}
     role, share = max(shares.items(), key=lambda each: each[1])

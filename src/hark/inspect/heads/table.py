@@ -7,8 +7,9 @@ from hark.bundle import Bundle, write_facts
 from hark.engine.alignment_heads import Step
 from hark.facts import AlignmentFacts
 from hark.inspect.heads.alignment import STEPS, Combination
-from hark.inspect.heads.finder import FoundHead, HeadReport
+from hark.inspect.heads.finder import FoundHead, HeadReport, TextFigures
 from hark.inspect.heads.picture import short_name
+from hark.inspect.heads.roles import HeadMeasure, Role
 
 
 def store(bundle: Bundle, best: Combination, pairs: int, corpus: str) -> AlignmentFacts:
@@ -19,6 +20,10 @@ def store(bundle: Bundle, best: Combination, pairs: int, corpus: str) -> Alignme
     return found
 
 
+REPEATED: tuple[HeadMeasure, ...] = ("induction", "copying")
+LISTED: tuple[Role, ...] = ("previous", "next", "induction", "duplicate", "start", "end")
+"""Roles of which the clearest heads are listed below the table of a model of one stack."""
+SHOWN = 8
 WHEN: dict[Step, str] = {"predicts": "predicting a word", "reads": "reading a word"}
 
 
@@ -26,19 +31,22 @@ def rows(report: HeadReport) -> Iterator[list[str]]:
     """Yield a header and a row for each head. Columns that were not measured are omitted."""
     aligned = report.alignment is not None
     weighed = report.importance is not None
+    repeated = REPEATED if report.text and report.text.repetition else ()
     yield [
         *("head", "looks at", "share", "entropy", "distance"),
         *(f"AER {step}" for step in STEPS if aligned),
+        *repeated,
         *(["effect"] if weighed else []),
     ]
     for each in report.heads:
         yield [
             f"{each.head.kind} {short_name(each.head)}",
-            each.named.title(each.head.kind),
+            each.named.title(each.head.kind, report.text is not None),
             f"{each.named.share:.2f}",
             f"{each.measures['entropy']:.2f}",
             f"{each.measures['distance']:.1f}",
             *(f"{each.errors[step]:.3f}" if each.errors else "" for step in STEPS if aligned),
+            *(f"{each.measures[measure]:.2f}" for measure in repeated),
             *([effect(each)] if weighed else []),
         ]
 
@@ -50,10 +58,13 @@ def effect(found: FoundHead) -> str:
 def notes(report: HeadReport) -> Iterator[str]:
     """Yield the legend of the table and the results for all heads together."""
     left_out = f" ({report.left_out:,} more skipped: empty or too long)" if report.left_out else ""
-    yield f"{report.sentences:,} sentence pairs of {report.corpus}{left_out}"
+    yield f"{report.read}{left_out}"
     yield "share: fraction of the head's weight, or its evenness; entropy in bits; distance in tokens"
+    if report.text is not None:
+        yield from text_notes(report, report.text)
     if report.importance is not None:
-        loss = f"{report.importance.nll:.4f} nats per token on {report.importance.sentences:,} pairs"
+        what = "parts" if report.text else "pairs"
+        loss = f"{report.importance.nll:.4f} {report.unit} on {report.importance.sentences:,} {what}"
         yield f"effect: increase in loss when the head is removed; the loss is {loss}; ±: half of the 95% interval"
     if (alignment := report.alignment) is not None:
         yield f"AER: alignment error rate on {alignment.pairs:,} pairs, at the step that predicts or reads a word"
@@ -63,6 +74,19 @@ def notes(report: HeadReport) -> Iterator[str]:
             yield f"AER of each layer's mean, {WHEN[step]}:  {layers}"
         yield f"best heads of one layer: {describe(alignment.best_in_one_layer)}"
         yield f"best heads of all layers: {describe(alignment.best)}"
+
+
+def text_notes(report: HeadReport, text: TextFigures) -> Iterator[str]:
+    if (found := text.repetition) is not None:
+        yield "induction, copying: on random tokens that come twice, the weight on the token after the same one before,"
+        yield "  and how far the head raises the next token (share of the others that it raises less; by chance 0.50)"
+        yield f"loss on {found.length} random tokens: {found.first:.2f} nats per token, and {found.second:.2f} again"
+    for role in LISTED:
+        heads = sorted((each for each in report.heads if each.named.role == role), key=lambda each: -each.named.share)
+        if heads:
+            shown = ", ".join(f"{short_name(each.head)} ({each.named.share:.2f})" for each in heads[:SHOWN])
+            more = f" and {len(heads) - SHOWN} more" if len(heads) > SHOWN else ""
+            yield f"{heads[0].named.title(heads[0].head.kind, alone=True)}: {shown}{more}"
 
 
 def describe(best: Combination) -> str:

@@ -1,7 +1,6 @@
-// Measured effects: how the translation changes when a word is hidden or a head removed.
+// Measured effects: how a translation or a text's tokens change when a word is hidden or a head removed.
 
 import { el, figure, percent, quoted, roving } from "./dom.js";
-import { KIND_WORDS } from "./look.js";
 
 export class EffectsView {
   /** `measure` maps a change to its effect if the page is served; a page in a file has none. */
@@ -16,7 +15,9 @@ export class EffectsView {
 
   async render() {
     if (!this.effects) {
-      this.element.replaceChildren(el("p", { class: "soft" }, "Nothing was measured for this page: it was made with --quick or --changes 0."));
+      const unmasked = this.look.kinds.join() === "encoder" && !this.look.masks.length;
+      const why = unmasked ? "the text has no mask, whose filler could change" : "it was made with --quick or --changes 0";
+      this.element.replaceChildren(el("p", { class: "soft" }, `Nothing was measured for this page: ${why}.`));
       return;
     }
     const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.value : null;
@@ -44,7 +45,7 @@ export class EffectsView {
   }
 
   words(chosen) {
-    const { source } = this.look.head;
+    const { source, alone } = this.look;
     const text = el("p", { class: "text", dir: "auto" });
     const largest = Math.max(1e-6, ...this.effects.words.map((effect) => this.loss(effect)));
     const buttons = [];
@@ -65,8 +66,14 @@ export class EffectsView {
       text.append(button);
     });
     roving(text, () => buttons);
-    const description = "Stronger colour means that the translation depends more on the word.";
+    const description = alone
+      ? "Stronger colour means that what is expected elsewhere depends more on the word."
+      : "Stronger colour means that the translation depends more on the word.";
     return el("section", {}, el("h3", {}, "Hide a word"), el("p", { class: "soft" }, description), text);
+  }
+
+  nameOf(kind) {
+    return this.look.alone ? "Head" : this.look.wordsOf(kind).name;
   }
 
   heads(chosen) {
@@ -80,7 +87,7 @@ export class EffectsView {
       const button = el(
         "button",
         { type: "button", class: "headline", "aria-pressed": on, "data-value": this.key(effect), tabindex: on ? 0 : -1 },
-        el("span", { class: "name" }, `${KIND_WORDS[effect.kind].name} ${effect.layer + 1}:${effect.head + 1}`),
+        el("span", { class: "name" }, `${this.nameOf(effect.kind)} ${effect.layer + 1}:${effect.head + 1}`),
         el("span", { class: "bar" }, fill),
         el("span", { class: "figure" }, figure(-loss, 2).replace("−0.00", "0.00").replace(/^(?=[1-9]|0\.0*[1-9])/, "+")),
       );
@@ -98,7 +105,7 @@ export class EffectsView {
       to.focus();
     });
     const description = [
-      "Change in the log-probability of the translation when the head is removed.",
+      `Change in the log-probability of the ${this.look.alone ? "text" : "translation"} when the head is removed.`,
       `Measured for the ${heads.length} of ${headsInAll} heads with the largest gradients.`,
       "Names are layer:head, counted from 1.",
     ].join(" ");
@@ -106,21 +113,26 @@ export class EffectsView {
   }
 
   outcome(effect) {
-    const { head } = this.look;
+    const { head, source, written, alone } = this.look;
     const what =
       effect.word !== undefined
-        ? `${quoted(head.source.words[effect.word])} hidden`
-        : `head ${effect.layer + 1}:${effect.head + 1} (${KIND_WORDS[effect.kind].name}) removed`;
+        ? `${quoted(source.words[effect.word])} hidden`
+        : `head ${effect.layer + 1}:${effect.head + 1}${alone ? "" : ` (${this.nameOf(effect.kind)})`} removed`;
     const before = el("p", { class: "text small", dir: "auto" });
-    head.written.words.forEach((word, at) => {
-      if (head.written.marks[head.written.wordOf.indexOf(at)]) return;
-      if (at && head.written.spaced[at]) before.append(" ");
-      const sum = (each) => head.written.wordOf.reduce((total, which, token) => (which === at ? total + each[token] : total), 0);
+    written.words.forEach((word, at) => {
+      if (written.marks[written.wordOf.indexOf(at)]) return;
+      if (at && written.spaced[at]) before.append(" ");
+      const sum = (each) => written.wordOf.reduce((total, which, token) => (which === at ? total + each[token] : total), 0);
       const [was, is] = [Math.exp(sum(this.effects.logProbs)), Math.exp(sum(effect.logProbs))];
       const span = el("span", { class: "word tied lost", title: `${percent(was)} → ${percent(is)}` }, word);
       span.style.setProperty("--tie", `${Math.round(100 * Math.max(0, 1 - is / was))}%`);
       before.append(span);
     });
+    if (alone) {
+      const note = "Words that become less likely are highlighted. Each word still sees itself, so what follows right after a hidden word knows it.";
+      const title = el("h3", {}, `With ${what}`);
+      return el("section", { class: "outcome", "aria-live": "polite" }, title, before, el("p", { class: "soft" }, note));
+    }
     const after = effect.text
       ? el("p", { class: "text small", dir: "auto" }, marked(head.shown, effect.text))
       : el("p", { class: "soft" }, "Not translated again; raise hark look --changes for more translations.");

@@ -1,7 +1,6 @@
 // All heads of all layers as thumbnails.
 
 import { el, roving } from "./dom.js";
-import { KINDS, KIND_WORDS } from "./look.js";
 
 /** The side of a thumbnail in pixels, as large as the page allows. */
 const sideOf = (heads) => (heads <= 4 ? 128 : heads <= 8 ? 100 : 56);
@@ -14,12 +13,13 @@ export class GridView {
     this.seen = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) if (isIntersecting) this.fill(target);
     }, { rootMargin: "300px" });
-    for (const kind of KINDS) this.element.append(this.section(kind));
+    for (const kind of look.kinds) this.element.append(this.section(kind));
   }
 
   section(kind) {
     const { look } = this;
-    const table = el("div", { class: "heads", role: "group", "aria-label": KIND_WORDS[kind].name });
+    const { name: title, description } = look.wordsOf(kind);
+    const table = el("div", { class: "heads", role: "group", "aria-label": title });
     table.style.setProperty("--heads", look.head.heads);
     table.style.setProperty("--side", `${sideOf(look.head.heads)}px`);
     table.append(el("span", {}), ...Array.from({ length: look.head.heads }, (_, head) => el("span", { class: "label top" }, head + 1)));
@@ -28,7 +28,7 @@ export class GridView {
       table.append(el("span", { class: "label" }, `layer ${layer + 1}`));
       for (let head = 0; head < look.head.heads; head++) {
         const canvas = el("canvas", { width: 0, height: 0 });
-        const name = `${KIND_WORDS[kind].name}, layer ${layer + 1}, head ${head + 1}`;
+        const name = `${title}, layer ${layer + 1}, head ${head + 1}`;
         const what = el("span", { class: "what" });
         const named = { "aria-label": name, title: name, tabindex: buttons.length ? -1 : 0 };
         const button = el("button", { type: "button", class: "head", ...named }, canvas, what);
@@ -49,7 +49,7 @@ export class GridView {
       buttons[at + by].tabIndex = 0;
       buttons[at + by].focus();
     });
-    return el("section", {}, el("h3", {}, KIND_WORDS[kind].name), el("p", { class: "soft" }, KIND_WORDS[kind].description), table);
+    return el("section", {}, el("h3", {}, title), el("p", { class: "soft" }, description), table);
   }
 
   /** Draw a thumbnail when it comes into view. */
@@ -60,7 +60,7 @@ export class GridView {
     const [table] = await this.look.tablesOf(kind, layer, [head], shown);
     const [rows, columns] = ["rows", "columns"].map((side) => this.look.axis(kind, side, shown));
     thumbnail(canvas, table, rows.length, columns.length, sideOf(this.look.head.heads), this.shell.theme);
-    const habit = habitOf(table, kind, rows, columns);
+    const habit = habitOf(table, kind, rows, columns, this.look.alone);
     what.textContent = habit;
     button.setAttribute("aria-label", habit ? `${name}: ${habit}` : name);
     this.seen.unobserve(button);
@@ -106,17 +106,18 @@ function thumbnail(canvas, table, height, width, pixels, theme) {
 }
 
 /** A short label for what a head does in this sentence, if that has more than half of its weight on average. */
-function habitOf(table, kind, rows, columns) {
+function habitOf(table, kind, rows, columns, alone) {
   const width = columns.length;
   const mean = (where) => rows.reduce((sum, _, i) => sum + (table[i * width + where(i)] ?? 0), 0) / rows.length;
-  // A row of the decoder is the word being written, and column i is the word before it.
-  const before = kind === "decoder" ? 0 : -1;
+  // A row of a translation's decoder is the word being written, and column i is the word before it.
+  const before = kind === "decoder" && !alone ? 0 : -1;
   const habits = [];
   if (kind !== "cross") {
     const inside = (offset) => (i) => (i + offset >= 0 && i + offset < width ? i + offset : NaN);
     habits.push(["previous word", mean(inside(before))]);
     if (kind === "encoder") habits.push(["itself", mean(inside(0))], ["next word", mean(inside(1))]);
-    else habits.push(["two back", mean(inside(-1))]);
+    else habits.push(["two back", mean(inside(before - 1))]);
+    if (kind === "decoder" && alone) habits.push(["itself", mean(inside(0))], ["first word", mean(() => 0)]);
   }
   for (const mark of ["start", "end"]) {
     const at = columns.findIndex((column) => column.mark === mark);

@@ -1,11 +1,12 @@
-// The recorded data: words, attention weights of every head, the steps of the search, and measured effects.
+// The recorded data: words, attention weights of every head, measured effects, and the steps of a translation's search or
+// what a model of one stack expects.
 //
 // Arrays come in blocks (hark/inspect/pack.py) that are unpacked on first use.
 
-export const KINDS = ["cross", "encoder", "decoder"];
+const KINDS = ["cross", "encoder", "decoder"];
 
 /** Descriptions of the three kinds of attention. */
-export const KIND_WORDS = {
+const KIND_WORDS = {
   cross: {
     name: "Translation → source",
     rows: "word being written",
@@ -23,6 +24,22 @@ export const KIND_WORDS = {
     rows: "word being written",
     columns: "word written before",
     description: "When a word is written, it looks back at the translation so far.",
+  },
+};
+
+/** The same for the only kind of a model of one stack. */
+const ALONE_WORDS = {
+  encoder: {
+    name: "Text → text",
+    rows: "word of the text",
+    columns: "word of the text",
+    description: "Every word looks at all words of the text, before and after it.",
+  },
+  decoder: {
+    name: "Text → text so far",
+    rows: "word being read",
+    columns: "word read before",
+    description: "When a word is read, it looks at itself and at the words before it.",
   },
 };
 
@@ -66,13 +83,40 @@ export class Look {
     return { shape, scale, values };
   }
 
+  /** Whether the model has one stack, which reads one text; otherwise it translates. */
+  get alone() {
+    return Boolean(this.head.text);
+  }
+
+  /** What the model reads, and what it writes: of a model of one stack, the same text. */
+  get source() {
+    return this.head.text ?? this.head.source;
+  }
+
+  get written() {
+    return this.head.text ?? this.head.written;
+  }
+
+  /** The places of a text where an encoder's token is unknown. */
+  get masks() {
+    return this.head.expected.flatMap((each, at) => (each && each.p === null && at < this.written.tokens.length ? [at] : []));
+  }
+
+  get kinds() {
+    return KINDS.filter((kind) => kind in this.head.layers);
+  }
+
+  wordsOf(kind) {
+    return (this.alone ? ALONE_WORDS : KIND_WORDS)[kind];
+  }
+
   layers(kind) {
     return this.head.layers[kind];
   }
 
   /** Decimals of the weights: two for 8 bits, four for 16. */
   get decimals() {
-    return this.head.blocks["weights/cross/0"].type === "u8" ? 2 : 4;
+    return this.head.blocks[`weights/${this.kinds[0]}/0`].type === "u8" ? 2 : 4;
   }
 
   /** Rows or columns of a kind of attention: groups of tokens, each with its label. */
@@ -80,8 +124,8 @@ export class Look {
     const key = `${kind} ${side} ${words} ${marks}`;
     if (!this.axes.has(key)) {
       const which = kind === "encoder" || (kind === "cross" && side === "columns") ? "source" : "written";
-      const read = kind === "decoder" && side === "columns";
-      const all = groups(this.head[which], words, read);
+      const read = kind === "decoder" && side === "columns" && !this.alone;
+      const all = groups(this[which], words, read);
       this.axes.set(key, marks ? all : all.filter((group) => !group.mark));
     }
     return this.axes.get(key);

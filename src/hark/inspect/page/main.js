@@ -5,9 +5,10 @@ import { Theme } from "./colour.js";
 import { EffectsView } from "./effects.js";
 import { GridView } from "./grid.js";
 import { LinesView } from "./lines.js";
-import { KINDS, KIND_WORDS, Look } from "./look.js";
+import { Look } from "./look.js";
 import { MatrixView } from "./matrix.js";
 import { download, pictureOf, pngFile, svgFile } from "./picture.js";
+import { PredictView } from "./predict.js";
 import { SearchView } from "./search.js";
 import { SentenceView } from "./sentence.js";
 import { WhyView } from "./why.js";
@@ -57,6 +58,25 @@ const VIEWS = [
   },
 ];
 
+const TRANSLATION_ONLY = ["sentence", "search"];
+/** The first view of a model of one stack. */
+const PREDICTIONS = {
+  name: "predict",
+  tab: "Predictions",
+  make: PredictView,
+};
+const DECODES =
+  "A decoder reads a text from start to end, and at each place gives every possible next token a probability. Stronger colour means that the token that came was more expected. Point at one to see what else was.";
+const FILLS =
+  "An encoder sees the words on both sides. Each token was hidden in turn: stronger colour means that the model expects it where it stands. Point at one to see what else could stand there.";
+
+function viewsOf(look) {
+  if (!look.alone) return VIEWS;
+  const description = look.kinds[0] === "decoder" ? DECODES : FILLS;
+  const first = look.head.expected.some(Boolean) ? [{ ...PREDICTIONS, description }] : [];
+  return [...first, ...VIEWS.filter(({ name }) => !TRANSLATION_ONLY.includes(name))];
+}
+
 const WHOLE_WORDS = "Merge the tokens of each word";
 const START_AND_END = "Show the start and end tokens, which heads often look at when they have nothing to do";
 const AVERAGE = "One set of lines: the mean of the selected heads";
@@ -77,6 +97,7 @@ class Store {
       marks: true,
       mode: "needed",
       chosenWord: null,
+      place: null,
       held: null,
       cell: null,
       lockedRow: null,
@@ -108,9 +129,10 @@ class Store {
 export function mount(root, look, seams = {}) {
   const { head } = look;
   const all = Array.from({ length: head.heads }, (_, at) => at);
-  const [first] = head.alignment.heads;
-  const long = head.source.tokens.length > 48; // with all heads there would be too many lines to see
-  const initial = { layer: head.alignment.layer, heads: long ? [first] : all, head: first, ...head.open };
+  const offered = viewsOf(look);
+  const { layer, heads } = head.alignment ?? { layer: 0, heads: [0] };
+  const long = look.source.tokens.length > 48; // with all heads there would be too many lines to see
+  const initial = { view: offered[0].name, layer, heads: long ? heads.slice(0, 1) : all, head: heads[0], ...head.open };
   const store = new Store(initial, () => draw());
   const shell = { theme: null };
 
@@ -123,12 +145,12 @@ export function mount(root, look, seams = {}) {
   const saving = el("div", { class: "saving", role: "group", "aria-label": "Save this view" });
   const scheme = el("button", { type: "button", class: "quiet scheme" });
   scheme.addEventListener("click", () => retheme(shell.theme.dark ? "light" : "dark"));
-  const [source, target] = head.languages;
+  const does = look.alone ? `${look.kinds[0]} alone` : head.languages.join(" to ");
   const header = el(
     "header",
     {},
     el("p", { class: "over" }, "Hark · look inside"),
-    el("p", { class: "model" }, `${head.model} · ${source} to ${target}`),
+    el("p", { class: "model" }, `${head.model} · ${does}`),
     scheme,
   );
   const footer = el("footer", {}, "Made by ", el("code", {}, "hark look"), ". This file is self-contained; it makes no network requests.");
@@ -144,7 +166,7 @@ export function mount(root, look, seams = {}) {
   );
 
   const views = new Map();
-  for (const { name, tab, make } of VIEWS) {
+  for (const { name, tab, make } of offered) {
     const button = el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}` }, tab);
     button.addEventListener("click", () => store.set({ view: name }));
     tabs.append(button);
@@ -174,7 +196,7 @@ export function mount(root, look, seams = {}) {
       button.setAttribute("aria-selected", on);
       button.tabIndex = on ? 0 : -1;
     }
-    description.textContent = VIEWS.find(({ name }) => name === store.view).description;
+    description.textContent = offered.find(({ name }) => name === store.view).description;
     caption.replaceChildren(...captionOf(look, store));
     keepingFocus(tools, () => tools.replaceChildren(...toolsOf(look, store, shell, all)));
     tools.hidden = !tools.children.length;
@@ -249,22 +271,26 @@ function toolsOf(look, store, shell, all) {
     found.push(group("Show", choice("Meaning of the lines", options, store.mode, (mode) => store.set({ mode }))));
   }
   if (WITH_HEADS.includes(view)) {
-    const kinds = KINDS.map((value) => ({ value, text: KIND_WORDS[value].name, title: KIND_WORDS[value].description }));
+    const kinds = look.kinds.map((value) => {
+      const { name, description } = look.wordsOf(value);
+      return { value, text: name, title: description };
+    });
     const chooseKind = (to) => store.set({ kind: to, layer: Math.min(layer, look.layers(to) - 1) });
     const layers = Array.from({ length: look.layers(kind) }, (_, value) => ({ value, text: value + 1 }));
     found.push(
-      group("Attention", choice("Attention", kinds, kind, chooseKind)),
+      ...(look.alone ? [] : [group("Attention", choice("Attention", kinds, kind, chooseKind))]),
       group("Layer", choice("Layer", layers, layer, (to) => store.set({ layer: to }))),
       view === "lines" ? group("Heads", headToggles(look, store, shell, all)) : group("Head", headChoice(look, store, shell, all)),
     );
   }
   if (WITH_WORDS.includes(view)) {
+    const marked = !look.alone || look.source.marks.some(Boolean);
     found.push(
       el(
         "div",
         { class: "tool switches" },
         toggle("Whole words", store.words, (words) => store.set({ words }), WHOLE_WORDS),
-        toggle("Start and end", store.marks, (marks) => store.set({ marks }), START_AND_END),
+        marked && toggle("Start and end", store.marks, (marks) => store.set({ marks }), START_AND_END),
       ),
     );
   }

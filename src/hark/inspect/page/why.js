@@ -28,7 +28,8 @@ export class WhyView {
     if (!look.explains(kind, layer, head)) {
       this.element.replaceChildren(this.pickers(), this.missing());
     } else {
-      this.numbers = compute(await look.vectors(kind, layer, head), this.cell, kind === "decoder");
+      const slope = look.head.slopes?.[head] ?? 0;
+      this.numbers = compute(await look.vectors(kind, layer, head), this.cell, kind === "decoder", slope);
       this.element.replaceChildren(this.pickers(), this.fit(), this.softmax(), this.value(), this.footnote());
     }
     if (focused) this.element.querySelector(`#${focused}`)?.focus();
@@ -38,7 +39,9 @@ export class WhyView {
     const { why } = this.store;
     if (why && why.i < this.rows.length && why.j < this.columns.length) return why;
     const width = this.columns.length;
-    const marked = (at) => this.rows[Math.floor(at / width)].mark || this.columns[at % width].mark;
+    // In a text that is read from its start, the first token has no choice, and many heads that have nothing to do look at it.
+    const first = (at) => this.look.alone && this.store.kind === "decoder" && (at < width || at % width === 0);
+    const marked = (at) => this.rows[Math.floor(at / width)].mark || this.columns[at % width].mark || first(at);
     const unmarked = this.weights.map((weight, at) => (marked(at) ? 0 : weight));
     const at = unmarked.indexOf(unmarked.reduce((one, other) => Math.max(one, other), 0));
     return { i: Math.floor(at / width), j: at % width };
@@ -87,7 +90,7 @@ export class WhyView {
   }
 
   fit() {
-    const { q, k, products, sum, score } = this.numbers;
+    const { q, k, products, sum, score, farther } = this.numbers;
     const [row, column] = [this.rows[this.cell.i].label, this.columns[this.cell.j].label];
     return step(
       "1",
@@ -103,7 +106,8 @@ export class WhyView {
         { class: "sum" },
         "Sum of the products ",
         el("b", {}, figure(sum, 2)),
-        `, divided by √${q.length} = ${Math.sqrt(q.length).toFixed(2)} to keep it small: score `,
+        `, divided by √${q.length} = ${Math.sqrt(q.length).toFixed(2)} to keep it small`,
+        farther ? `, minus ${figure(farther, 2)} for the distance: score ` : ": score ",
         el("b", {}, figure(score, 2)),
         ".",
       ),
@@ -144,7 +148,9 @@ export class WhyView {
     if (masked) rows.push(line(`${masked} later, masked`, "0"));
     const titles = ["looked at", "score", "weight"].map((title) => el("th", {}, title));
     const mask = causal
-      ? "Later tokens are masked: the model cannot see what it has not written yet."
+      ? this.look.alone
+        ? "Later tokens are masked: a token sees itself and those before it."
+        : "Later tokens are masked: the model cannot see what it has not written yet."
       : "Nothing is masked here: every token is visible.";
     return step(
       "2",
@@ -216,11 +222,12 @@ function step(number, title, description, ...rest) {
 }
 
 /** Compute equation 1 for one row, step by step. */
-function compute(vectors, { i, j }, causal) {
+function compute(vectors, { i, j }, causal, slope) {
   const [q, k, v] = [vectors.q(i), vectors.k(j), vectors.v(j)];
   const dot = (one, other) => one.reduce((sum, x, at) => sum + x * other[at], 0);
   const root = Math.sqrt(q.length);
-  const scores = Array.from({ length: vectors.columns }, (_, at) => dot(q, vectors.k(at)) / root);
+  const far = (at) => slope * Math.abs(i - at); // ALiBi: scores fall with the distance
+  const scores = Array.from({ length: vectors.columns }, (_, at) => dot(q, vectors.k(at)) / root - far(at));
   const seen = scores.map((score, at) => (causal && at > i ? -Infinity : score));
   const most = seen.reduce((one, other) => Math.max(one, other), -Infinity);
   const powers = seen.map((score) => Math.exp(score - most));
@@ -234,7 +241,7 @@ function compute(vectors, { i, j }, causal) {
   const products = q.map((x, at) => x * k[at]);
   const sum = dot(q, k);
   const share = dot(added, output) / Math.max(dot(output, output), 1e-12);
-  return { q, k, v, products, sum, score: sum / root, scores, weights, added, output, share };
+  return { q, k, v, products, sum, score: scores[j], farther: far(j), scores, weights, added, output, share };
 }
 
 function drawStrip(canvas, vector, largest, theme) {
