@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from hark.config import DecodeConfig, ModelConfig
 from hark.engine import ctranslate2 as engine_module
 from hark.engine.alignment_heads import AlignmentHeads, Step
+from hark.engine.conversion import saturates
 from hark.engine.ctranslate2 import FEW, CTranslate2Engine
-from hark.engine.ctranslate2_variables import saturates
 from hark.engine.request import Hypothesis, Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError

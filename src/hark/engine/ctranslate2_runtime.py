@@ -14,8 +14,7 @@ import numpy as np
 from hark.config import ModelConfig
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.batching import BATCH_TOKENS, QueuedRequest
-from hark.engine.conversion import convert, write_converted
-from hark.engine.ctranslate2_variables import StoredType, saturates
+from hark.engine.conversion import StoredType, convert, saturates, write_converted
 from hark.engine.interface import TokenPair
 from hark.engine.request import Hypothesis, length_penalty
 from hark.errors import UserError

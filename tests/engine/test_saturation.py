@@ -4,8 +4,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hark.engine import ctranslate2_variables as saturation
-from hark.engine.ctranslate2_variables import HALVES, saturates
+from hark.engine import conversion
+from hark.engine.conversion import HALVES, saturates
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def asked_anew() -> Iterator[None]:
 def test_only_x86_without_vnni_saturates(
     machine: str, features: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saturation, "cpu_features", lambda: set(features.split()))
+    monkeypatch.setattr(conversion, "cpu_features", lambda: set(features.split()))
     monkeypatch.setattr(platform, "machine", lambda: machine)
     assert saturates() is expected
 
