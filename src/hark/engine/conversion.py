@@ -33,6 +33,8 @@ HALVES = np.rint(np.arange(256, dtype=np.uint8).view(np.int8) / 2).astype(np.int
 """Half of each 8-bit number, by its bits."""
 StoredType = Literal["float32", "float16", "int16", "int8", "int7"]
 """int7: int8 with weights of at most 64, for CPUs that saturate larger products (`saturates`)."""
+TokenNames = tuple[Sequence[str], Sequence[str]]
+"""The names of the source's and the target's tokens."""
 
 
 @dataclass
@@ -129,10 +131,6 @@ SUMS_IN_32_BITS = "avx512_vnni"
 def saturates() -> bool:
     """Whether sums of 8-bit products are cut off. An x86 CPU that is not known to have VNNI counts as one that does."""
     return platform.machine().lower() in X86 and SUMS_IN_32_BITS not in cpu_features()
-
-
-TokenNames = tuple[Sequence[str], Sequence[str]]
-"""The names of the source's and the target's tokens."""
 
 
 def convert(
