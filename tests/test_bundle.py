@@ -10,6 +10,7 @@ from hark import bundle as bundling
 from hark.bundle import Bundle, write_facts
 from hark.errors import HarkError, HarkWarning, UserError
 from hark.facts import MINOR, load_facts
+from hark.translate.load import Loaded
 from tests.translate.bundles import make_bundle
 
 
@@ -81,3 +82,31 @@ def test_an_edited_or_missing_card_causes_only_a_warning(tmp_path: Path) -> None
     (folder / "tokenizer.model").write_bytes(b"x")
     with pytest.raises(UserError, match=r"tokenizer\.model: damaged: 1 bytes, expected "):
         Bundle.open(folder)
+
+
+def test_weights_that_are_hashed_meanwhile_are_refused_all_the_same(tmp_path: Path) -> None:
+    folder = make_bundle(tmp_path / "model")
+    with Bundle.open(folder, wait=False).unconfirmed_weights() as path:
+        assert path == folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    damaged = Bundle.open(folder, wait=False)
+    with (
+        pytest.raises(UserError, match=r"model\.safetensors: damaged or modified: wrong sha256"),
+        damaged.unconfirmed_weights(),
+    ):
+        raise ValueError("what a reader says of the damaged file")
+    with pytest.raises(UserError, match="wrong sha256"):
+        _ = damaged.weights
+    with pytest.raises(UserError, match="wrong sha256"):
+        Bundle.open(folder)
+
+
+def test_a_damaged_model_translates_nothing(tmp_path: Path) -> None:
+    folder = make_bundle(tmp_path / "model")
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    loaded = Loaded(folder, engine="ctranslate2")
+    with pytest.raises(UserError, match=r"model\.safetensors: damaged or modified: wrong sha256"):
+        loaded.translate("house")

@@ -61,6 +61,7 @@ def test_a_whole_number_is_accepted_for_a_float() -> None:
         (ModelConfig, {"n_heads": 7, "d_k": 64}, "not divisible"),
         (ModelConfig, {"d_model": 511, "n_heads": 7}, "511 is odd"),
         (ModelConfig, {"positions": "rotary", "d_k": 7}, "d_k: 7 is odd"),
+        (ModelConfig, {"relative_distance": 16}, "relative_distance: 16 is not more than half of relative_buckets 32"),
         (ModelConfig, {"source_vocab_size": 9}, "so tie = all is impossible; unset it"),
         (ModelConfig, {"attention_bias": 1}, "must be true or false"),
         (DecodeConfig, {"alpha": 6}, "from 0 to 5"),

@@ -14,6 +14,7 @@ from hark.facts import (
     EverydayFacts,
     Facts,
     Hits,
+    LabelFacts,
     MakingFacts,
     MeasuredScore,
     OriginFacts,
@@ -87,12 +88,13 @@ FULL = Facts(
 
 
 def test_facts_round_trip(tmp_path: Path) -> None:
-    for facts in (FULL, Facts(pairs=(("en", "de"),)), Facts(pairs=(), languages=("en",))):
+    tagger = Facts(pairs=(), languages=("en",), labels=LabelFacts("words", ("NN", "VB")))
+    for facts in (FULL, Facts(pairs=(("en", "de"),)), Facts(pairs=(), languages=("en",)), tagger):
         (tmp_path / "facts.json").write_text(dump_facts(facts))
         assert load_facts(tmp_path / "facts.json") == facts
     assert json.loads(dump_facts(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
-        "minor": 5,
+        "minor": 6,
         "pairs": [["en", "de"]],
         "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
     }
@@ -127,6 +129,7 @@ def change(**changes: Any) -> str:
         (change(pairs=[["en", "de", "fr"]]), r"pairs\[0\]: must have 2 items, not 3"),
         (change(pairs="en-de"), 'pairs: must be a list, not "en-de"'),
         (change(title=3), "title: must be text, not 3"),
+        (change(labels={"of": "text", "names": ["a"]}), "labels.names: must be two or more, and all different"),
         (change(scores__resamples=True), "scores.resamples: must be a whole number, not true"),
         (change(scores__resamples=1.5), "scores.resamples: must be a whole number, not 1.5"),
         (change(scores__held_out=1), "scores.held_out: must be true or false, not 1"),

@@ -78,7 +78,7 @@ def test_a_file_takes_precedence_over_a_recipe_of_that_name(tmp_path: Path, monk
         ("tyni", "tyni: no such recipe; did you mean tiny?"),
         ("recipes/base.toml", "recipes/base.toml: no such file; did you mean the built-in recipe base?"),
         ("mine.toml", "mine.toml: no such file"),
-        ("xyz", "xyz: no such recipe; choose from base, bert, big, "),
+        ("xyz", "xyz: no such recipe; choose from bart, base, bert, big, "),
     ],
 )
 def test_a_missing_recipe(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,9 @@
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -34,13 +35,17 @@ class Bundle:
     folder: Path
     config: Config
     facts: Facts
+    hashing: manifest.Hashing | None = field(default=None, compare=False)
+    """Of the weights, if they are hashed while the bundle is in use."""
 
     @classmethod
-    def open(cls, folder: Path | str) -> Self:
+    def open(cls, folder: Path | str, wait: bool = True) -> Self:
+        """Without `wait`, the weights are hashed meanwhile: those who read them with `unconfirmed_weights` save the
+        time that this takes."""
         folder = Path(folder)
         if not folder.is_dir():
             raise UserError(f"{folder}: no such bundle")
-        if manifest.verify(folder, KIND, FORMAT, for_people=(CARD,)):
+        if manifest.verify(folder, KIND, FORMAT, for_people=(CARD,), later=() if wait else (WEIGHTS,)):
             warnings.warn(
                 f"{folder / CARD}: modified or missing; the model itself is intact",
                 HarkWarning,
@@ -49,11 +54,23 @@ class Bundle:
         for name in (WEIGHTS, CONFIG):  # the files of the vocabulary depend on its kind: `hark.text.opening`
             if not (folder / name).is_file():
                 raise UserError(f"{folder}: incomplete bundle: {name} is missing")
-        return cls(folder, configfile.load(folder / CONFIG), read_facts(folder))
+        hashing = None if wait else manifest.Hashing(folder, WEIGHTS)
+        return cls(folder, configfile.load(folder / CONFIG), read_facts(folder), hashing)
 
     @property
     def weights(self) -> Path:
+        if self.hashing is not None:
+            self.hashing.wait()
         return self.folder / WEIGHTS
+
+    @contextmanager
+    def unconfirmed_weights(self) -> Iterator[Path]:
+        """The weights, which may turn out to be modified at the end: then that is the error."""
+        try:
+            yield self.folder / WEIGHTS
+        finally:
+            if self.hashing is not None:
+                self.hashing.wait()
 
     @property
     def card(self) -> str:

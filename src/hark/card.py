@@ -23,6 +23,7 @@ from hark.facts import (
 )
 
 TITLES = {"bleu": "BLEU", "chrf2": "chrF2", "ter": "TER", "comet": "COMET"}
+MAX_LABELS = 12
 MAX_LISTED = 4
 """Language pairs that are listed one by one; twice as many if not every language is translated into every other."""
 
@@ -257,6 +258,10 @@ def entries(facts: Facts) -> Iterator[str]:
     """The list of key facts at the top."""
     making = facts.making
     yield f"- Languages: {describe_pairs(facts.pairs) or ', '.join(facts.languages)}"
+    if facts.labels:
+        names = facts.labels.names
+        more = f" and {len(names) - MAX_LABELS} others" if len(names) > MAX_LABELS else ""
+        yield f"- Labels of {'words' if facts.labels.of == 'words' else 'texts'}: {', '.join(names[:MAX_LABELS])}{more}"
     trained = ", ".join(each.name for each in facts.text)
     start = ", ".join(each.name for each in making.parents if each.role == "start")
     if trained or start:

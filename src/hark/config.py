@@ -6,24 +6,27 @@ The defaults are the paper's base model and recipe (Vaswani et al., 2017). Stand
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hark.facts import LanguageTags
+from hark.facts import LabelsOf, LanguageTags
 from hark.settings import Section, SettingError, any_seed, at_least, between, fraction, more_than, setting
 
 Shape = Literal["encoder-decoder", "decoder", "encoder"]
 Norm = Literal["post", "pre"]
 NormKind = Literal["layer", "rms"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "swish", "swiglu", "geglu"]
-Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "alibi", "none"]
-Tie = Literal["all", "target", "none"]
+Positions = Literal[
+    "sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "alibi", "relative", "none"
+]
+Tie = Literal["all", "target", "inputs", "none"]
 Batching = Literal["packed", "padded"]
 Precision = Literal["auto", "float32", "bfloat16"]
 Compile = Literal["auto", "on", "off"]
 Parallel = Literal["ddp", "fsdp"]
 Schedule = Literal["paper", "linear"]
 Updates = Literal["adam", "muon"]
-Best = Literal["dev", "last"]
+Best = Literal["dev", "score", "last"]
 TreeTag = Literal["XX"]
 Documents = Literal["file", "paragraph", "line"]
+Corrupted = Literal["spans", "infilling"]
 
 
 def is_language_code(text: str) -> bool:
@@ -71,7 +74,7 @@ class CleanConfig(Section):
         "drop pairs with one side this many times as long as the other, in characters; lenient on short lines",
         more_than(1),
     )
-    identical: bool = setting(True, "drop pairs with the same text on both sides")
+    identical: bool = setting(True, "drop pairs of two languages with the same text on both sides")
     min_letters: float = setting(
         0.25, "drop pairs with a smaller share of letters than this on a side; 0: off", between(0, 1)
     )
@@ -129,14 +132,24 @@ class DataConfig(Section):
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     documents: Documents | None = setting(
         None,
-        "text of one language instead of pairs, for models of one stack; a document is a whole file (file), a "
+        "text of one language instead of pairs; a document is a whole file (file), a "
         "paragraph between empty lines (paragraph) or a line (line). A corpus names one file as its source",
+    )
+    labels: LabelsOf | None = setting(
+        None,
+        "text with labels instead of pairs, for an encoder: each text has one (text: lines of a text, a tab and its "
+        "label) or each word (words: lines of a word, a tab and its tag, an empty line between sentences)",
     )
     dev_share: float = setting(
         0.0, "with documents and without a dev set: share of the text that is kept as one", fraction()
     )
     tokenizer: str = setting("", "a tokenizer.model or, of an imported model, pieces.json; empty: learn one")
     vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(261, 16_777_216))
+    sentinels: int = setting(
+        0,
+        "with documents: ids of the vocabulary to learn that stand for hidden spans (batches.corrupted; T5: 100)",
+        between(0, 10_000),
+    )
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
     bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())
     bpe_variants: int = setting(
@@ -153,6 +166,10 @@ class DataConfig(Section):
         return self.language_tags or ("source" if self.many else "none")
 
     def check(self) -> None:
+        if self.sentinels > self.vocab_size - 261:
+            raise SettingError(
+                "sentinels", f"{self.sentinels} leave no room for bytes in vocab_size {self.vocab_size}; raise that"
+            )
         if self.many and self.language_tags == "none":
             raise SettingError("language_tags", "none is not possible with many; the model must be told the language")
         if self.many and not self.shared_vocab:
@@ -171,6 +188,10 @@ class DataConfig(Section):
                     )
 
 
+SHORTEST_CORRUPTED = 8
+"""Tokens of the shortest windows of which some can be hidden behind marks, and the rest says something."""
+
+
 @dataclass(frozen=True)
 class BatchConfig(Section):
     """Batching of a prepared dataset for training."""
@@ -184,11 +205,22 @@ class BatchConfig(Section):
     )
     masked: float = setting(
         0.0,
-        "running text, for an encoder: share of the tokens that are hidden and predicted from both sides (BERT: 0.15); "
-        "0: each token is predicted from those before it",
+        "running text: share of the tokens that are hidden and predicted by an encoder from both sides (BERT: 0.15), "
+        "or that are corrupted (T5: 0.15, BART: 0.3); 0: each token is predicted from those before it",
         fraction(),
     )
-    whole_words: bool = setting(False, "with masked: hide all tokens of a word, or none")
+    whole_words: bool = setting(False, "with masked, for an encoder: hide all tokens of a word, or none")
+    corrupted: Corrupted | None = setting(
+        None,
+        "running text, for an encoder and a decoder, which restores what is masked: sentinels stand for spans, and the "
+        "decoder writes these (spans, as T5), or masks do, and it writes the whole text (infilling, as BART)",
+    )
+    span: float = setting(3.0, "with corrupted: mean length of a span in tokens", at_least(1))
+    permuted: float = setting(
+        0.0,
+        "with infilling: share of the sentences that change places in what the encoder reads (BART: 1)",
+        between(0, 1),
+    )
     temperature: float = setting(
         1.0,
         "many-to-many: sample directions in proportion to their pairs to the power of 1 / temperature; above 1 favours "
@@ -203,6 +235,18 @@ class BatchConfig(Section):
                 "max_length",
                 f"{self.max_length} is more than batch_tokens {self.batch_tokens}; a sentence must fit in a batch",
             )
+        if self.corrupted is None:
+            if self.permuted:
+                raise SettingError("permuted", "needs batches.corrupted = infilling")
+            return
+        if not self.masked:
+            raise SettingError("masked", "is 0, but corrupted text needs a share; T5 has 0.15, BART 0.3")
+        if self.whole_words:
+            raise SettingError("whole_words", "is for an encoder alone; spans are of tokens")
+        if self.permuted and self.corrupted != "infilling":
+            raise SettingError("permuted", f"needs corrupted = infilling, not {self.corrupted}")
+        if self.max_length < SHORTEST_CORRUPTED:
+            raise SettingError("max_length", f"{self.max_length} is too short to corrupt; {SHORTEST_CORRUPTED} or more")
 
 
 @dataclass(frozen=True)
@@ -235,6 +279,16 @@ class ModelConfig(Section):
         "also with the wavelengths of tensor2tensor (sinusoidal_t2t)",
     )
     rotary_base: float = setting(10_000.0, "the longest wavelength of rotary positions, over 2 pi", more_than(1))
+    relative_buckets: int = setting(
+        32,
+        "relative positions, as in T5: kinds of distance, each with a learned bias for each head",
+        between(4, 65_536),
+    )
+    relative_distance: int = setting(
+        128,
+        "relative positions: all distances from this on share a bias; must exceed half of relative_buckets",
+        at_least(3),
+    )
     max_positions: int = setting(2048, "size of the table of position encodings", between(1, 16_777_216))
     position_offset: int = setting(
         0, "the position of the first token, for sinusoidal positions; M2M100 begins with 2", between(0, 65_536)
@@ -250,14 +304,26 @@ class ModelConfig(Section):
     )
     tie: Tie = setting(
         "all",
-        "weight tying: source, target and output embeddings (all, the paper), target and output (target), or none",
+        "weight tying: source, target and output embeddings (all, the paper), target and output (target), source and "
+        "target (inputs), or none",
     )
+    labels: LabelsOf | None = setting(
+        None,
+        "an encoder predicts labels instead of tokens: of the text, from its first token (text), or of each word, from "
+        "the first of its tokens (words). The dataset decides",
+    )
+    n_labels: int | None = setting(None, "with labels: how many there are; the dataset decides", between(2, 65_000))
     prediction_layer: bool = setting(
         False, "with one stack: a dense layer and a norm before the output projection, as in BERT"
     )
     output_bias: bool = setting(False, "a bias on the logits, as in Marian models; the paper has none")
     scale_embedding: bool = setting(True, "multiply embeddings by the square root of d_model (paper, 3.4)")
     embedding_norm: bool = setting(False, "layer norm of the sums of embeddings and positions, as in mBART")
+
+    @property
+    def n_outputs(self) -> int:
+        """How many labels or tokens it chooses from."""
+        return self.n_labels if self.labels and self.n_labels else self.vocab_size
 
     @property
     def kv_heads(self) -> int:
@@ -271,6 +337,21 @@ class ModelConfig(Section):
     def v_width(self) -> int:
         return self.d_v if self.d_v is not None else self.d_model // self.n_heads
 
+    @property
+    def separate_source(self) -> bool:
+        """Whether the source has embeddings of its own."""
+        return self.tie in ("target", "none")
+
+    @property
+    def separate_output(self) -> bool:
+        """Whether the matrix before the softmax is not that of the embeddings."""
+        return self.tie in ("inputs", "none") or self.labels is not None
+
+    @property
+    def biases_scores(self) -> bool:
+        """Whether positions are added to the scores of attention, not to the embeddings."""
+        return self.positions in ("alibi", "relative")
+
     def check(self) -> None:
         if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
             raise SettingError(
@@ -281,16 +362,21 @@ class ModelConfig(Section):
             raise SettingError("n_kv_heads", f"{self.kv_heads} does not divide n_heads {self.n_heads}")
         if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise SettingError("d_model", f"{self.d_model} is odd; sinusoidal positions need an even width")
-        if self.positions == "alibi" and self.shape == "encoder-decoder":
-            raise SettingError("positions", "alibi needs model.shape = decoder or encoder")
+        if self.relative_distance <= self.relative_buckets // 2:
+            raise SettingError(
+                "relative_distance",
+                f"{self.relative_distance} is not more than half of relative_buckets {self.relative_buckets}; raise it",
+            )
         if self.prediction_layer and self.shape == "encoder-decoder":
             raise SettingError("prediction_layer", "needs model.shape = encoder or decoder")
+        if self.labels and (self.shape != "encoder" or self.n_labels is None):
+            raise SettingError("labels", "needs model.shape = encoder, and n_labels")
         if self.positions == "rotary" and self.k_width % 2:
             raise SettingError("d_k", f"{self.k_width} is odd; rotary positions need an even width")
-        if self.tie == "all" and self.source_vocab_size not in (None, self.vocab_size):
+        if not self.separate_source and self.source_vocab_size not in (None, self.vocab_size):
             raise SettingError(
                 "source_vocab_size",
-                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so tie = all is impossible; "
+                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so tie = {self.tie} is impossible; "
                 "unset it, or set tie to target or none",
             )
 
@@ -325,7 +411,8 @@ class TrainConfig(Section):
     eval_steps: int = setting(1000, "steps between evaluations on the dev sets", at_least(1))
     best: Best = setting(
         "dev",
-        "the model to keep: the best on the dev sets, or the last (for students, as teachers word translations "
+        "the model to keep: the one with the lowest loss on the dev sets (dev), with the best accuracy or BLEU there "
+        "(score), or the last (for students, as teachers word translations "
         "differently from dev sets)",
     )
     early_stop: int | None = setting(
@@ -349,6 +436,8 @@ class TrainConfig(Section):
     def check(self) -> None:
         if self.keep_last < self.average_last:
             raise SettingError("keep_last", f"{self.keep_last} is less than average_last {self.average_last}; raise it")
+        if self.best == "score" and self.parallel == "fsdp":
+            raise SettingError("best", "score needs whole weights, and parallel = fsdp shards them; use ddp")
         if self.optimiser == "muon" and self.parallel == "fsdp":
             raise SettingError("optimiser", "muon needs whole matrices, and parallel = fsdp shards them; use ddp")
         if self.schedule == "linear" and self.warmup_steps >= self.steps:

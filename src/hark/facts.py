@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 from hark.errors import UserError
 
-FORMAT, MINOR = 1, 5
+FORMAT, MINOR = 1, 6
 """`FORMAT` grows with changes that an older hark would misread; it then rejects the file. `MINOR` grows with new keys
 that an older hark may ignore; it then reads the file without them, and refuses to write such facts, which would lose
 keys. In a file with our `MINOR` or an older one, an unknown key is an error."""
@@ -33,6 +33,8 @@ the source (Johnson et al., 2017). `target`: the source starts with its own tag,
 (M2M100, NLLB, mBART-50)."""
 AlignmentStep = Literal["predicts", "reads"]
 """Decoder step at which attention aligns a token: the one that outputs it, or the next one, which has it as input."""
+LabelsOf = Literal["text", "words"]
+"""What has a label: a text, or each of its words."""
 ParentRole = Literal["teacher", "start", "averaged"]
 
 
@@ -258,6 +260,19 @@ class ParityProof:
 
 
 @dataclass(frozen=True)
+class LabelFacts:
+    """What an encoder predicts, if not tokens: labels, in the order of their numbers; with `pairs`, of two texts."""
+
+    of: LabelsOf
+    names: tuple[str, ...]
+    pairs: bool = False
+
+    def check(self) -> None:
+        if len(set(self.names)) < max(2, len(self.names)):
+            raise FactError("names", "must be two or more, and all different")
+
+
+@dataclass(frozen=True)
 class Facts:
     """The metadata of a model."""
 
@@ -287,6 +302,8 @@ class Facts:
     parity: tuple[ParityProof, ...] = ()
     languages: tuple[str, ...] = ()
     """The languages of the text that a model of one stack was trained on."""
+    labels: LabelFacts | None = None
+    """Of an encoder that classifies texts or tags words."""
     minor: int = MINOR
     """The minor version of the file that was read."""
 

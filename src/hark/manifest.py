@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from hark.errors import UserError
@@ -22,10 +23,13 @@ def seal(folder: Path, kind: str, version: int) -> None:
     (folder / NAME).write_text(text, encoding="utf-8")
 
 
-def verify(folder: Path, kind: str, version: int, for_people: Collection[str] = ()) -> list[str]:
+def verify(
+    folder: Path, kind: str, version: int, for_people: Collection[str] = (), later: Collection[str] = ()
+) -> list[str]:
     """Raise an error if a folder is of another kind or format, incomplete or modified.
 
-    Files in `for_people` may be modified or missing; return a line about each such problem.
+    Files in `for_people` may be modified or missing; return a line about each such problem. Only the size is compared
+    of files in `later`, which the caller hashes with `Hashing`.
     """
     manifest = read_manifest(folder)
     if manifest is None:
@@ -39,20 +43,43 @@ def verify(folder: Path, kind: str, version: int, for_people: Collection[str] = 
         )
     problems = []
     for name, expected in manifest["files"].items():
-        problem = find_problem(folder / name, expected, kind)
+        problem = find_problem(folder / name, expected, kind, hashed=name not in later)
         if problem is not None and name not in for_people:
             raise UserError(problem)
         problems += [problem] if problem is not None else []
     return problems
 
 
-def find_problem(path: Path, expected: Mapping[str, Any], kind: str) -> str | None:
+class Hashing:
+    """Hashes a large file of a verified folder in a thread, while others load it."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._path, self._problem = folder / name, ""
+        manifest = read_manifest(folder) or {"kind": "", "files": {}}
+        arguments = (manifest["files"].get(name), manifest["kind"])
+        self._thread = Thread(target=self._run, args=arguments, daemon=True)
+        self._thread.start()
+
+    def _run(self, expected: Mapping[str, Any] | None, kind: str) -> None:
+        try:
+            self._problem = (find_problem(self._path, expected, kind) if expected else "") or ""
+        except OSError as error:
+            self._problem = f"{self._path}: cannot be read: {error.strerror}"
+
+    def wait(self) -> None:
+        """Raise an error if the file is modified."""
+        self._thread.join()
+        if self._problem:
+            raise UserError(self._problem)
+
+
+def find_problem(path: Path, expected: Mapping[str, Any], kind: str, hashed: bool = True) -> str | None:
     """Describe what is wrong with a file, if anything."""
     if not path.is_file():
         return f"{path}: missing; the {kind} is incomplete"
     if path.stat().st_size != expected["bytes"]:
         return f"{path}: damaged: {path.stat().st_size} bytes, expected {expected['bytes']}"
-    if sha256(path) != expected["sha256"]:
+    if hashed and sha256(path) != expected["sha256"]:
         return f"{path}: damaged or modified: wrong sha256"
     return None
 

@@ -39,7 +39,7 @@ class InstalledModel:
     """A one-sentence description."""
     licence: str = ""
     text_languages: tuple[str, ...] = ()
-    """The languages of the text of a model of one stack, which translates no pairs."""
+    """The languages of the text of a model that translates no pairs."""
     problem: str = ""
     """Why the model is unusable, if it is."""
     narrowed: bool = False
@@ -173,10 +173,12 @@ def remove_model(name: str) -> Path:
     return folder
 
 
-def find_shape(shape: Shape) -> Path | None:
-    """The folder of the first installed model of one stack with this shape."""
-    one_stack = (each.folder for each in list_models() if not each.pairs and not each.problem)
-    return next((each for each in one_stack if configfile.load(each / CONFIG).model.shape == shape), None)
+def find_shape(*shapes: Shape) -> Path | None:
+    """The folder of the first installed model with one of these shapes, those of the first shape before others. Models
+    that translate are passed over."""
+    others = (each.folder for each in list_models() if not each.pairs and not each.problem)
+    found = {folder: configfile.load(folder / CONFIG).model.shape for folder in others}
+    return next((folder for shape in shapes for folder in found if found[folder] == shape), None)
 
 
 def find_pair(pair: LanguagePair, beside: Path) -> Path | None:

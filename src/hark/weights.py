@@ -31,8 +31,6 @@ Storage = Literal["float32", "bfloat16", "float16", "int8"]
 STORED = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1", "I64": "<i8"}
 CODES = {np.dtype("<f4"): "F32", np.dtype("<f2"): "F16", np.dtype("<u2"): "BF16", np.dtype("i1"): "I8"}
 SCALE = ".scale"
-NORM_EPSILON = 1e-5
-"""PyTorch's default, which every model is trained with."""
 BLOCK_ELEMENTS = 1 << 17
 """Elements quantised at a time: few enough to stay in a core's cache."""
 

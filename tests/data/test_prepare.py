@@ -19,6 +19,8 @@ from hark.data import Dataset, TokenStore, build, learning, prepare
 from hark.data.corpus import read_pairs
 from hark.data.learning import until_full
 from hark.errors import HarkError, UserError
+from hark.text.byte_pair_training import learn_byte_pairs
+from hark.text.piece_vocabulary import piece_files
 from hark.text.vocabulary import normalise
 
 from .material import pairs, write
@@ -130,6 +132,39 @@ def test_dev_and_test_are_copied_unchanged(config, tmp_path):
         == odd
     )
     assert texts(dataset, dataset.store(shard)) == [tuple(map(normalise, pair)) for pair in odd]
+
+
+def test_pairs_of_one_language_keep_their_sides_apart(config, tmp_path):
+    """Also those that need no correction."""
+    right = [f"Satz Nummer {number} ist gut." for number in range(60)]
+    wrong = [line.lower() if number % 2 else line for number, line in enumerate(right)]
+    files = {
+        name: CorpusConfig(*write(tmp_path, name, list(zip(wrong[a:b], right[a:b], strict=True))))
+        for name, a, b in (("train", 0, 50), ("dev", 50, 60))
+    }
+    changed = change(config, source="de", target="de", train=(files["train"],), dev=(files["dev"],), test=())
+    dataset = prepare(changed, tmp_path / "out", 1).dataset
+    (shard,) = dataset.shards("dev")
+    texts = [dataset.text(shard, side) for side in ("source", "target")]
+    assert texts == [wrong[50:], right[50:]]
+    assert dataset.report.total.kept == 50
+    assert list(dataset.report.languages) == ["de"]
+    back = Dataset.open(tmp_path / "out", reverse=True)
+    assert [back.text(shard, side) for side in ("source", "target")] == texts[::-1]
+
+
+def test_pairs_have_what_precedes_the_texts_of_their_vocabulary(config, tmp_path):
+    learnt = learn_byte_pairs(["Ein Satz."], 261)
+    table = replace(learnt.table, source_lead=(2,), target_lead=(3, 2))
+    for name, content in piece_files(table, learnt.model, learnt.model).items():
+        (tmp_path / name).write_bytes(content)
+    dataset = prepare(change(config, tokenizer=str(tmp_path / "pieces.json")), tmp_path / "out", 1).dataset
+    for shard in dataset.manifest.shards:
+        source, target = dataset.store(shard)[0]
+        assert source[:1].tolist() == [2]
+        assert target[:2].tolist() == [3, 2]
+        assert dataset.prefix(shard) == (3, 2)
+        assert not any(map(learnt.is_special, (*source[1:], *target[2:])))
 
 
 def test_the_result_is_independent_of_the_number_of_processes(config, tmp_path, monkeypatch):
@@ -265,9 +300,9 @@ class TestBadInput:
     def test_a_vocabulary_too_large(self, config, tmp_path):
         refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, r"the largest that works is \d+")
 
-    def test_no_corpus_and_no_two_languages(self, config, tmp_path):
+    def test_no_corpus_and_no_languages(self, config, tmp_path):
         refused(change(config, train=()), tmp_path / "d", UserError, "no training corpus")
-        refused(change(config, target="en"), tmp_path / "d", UserError, "both en")
+        refused(change(config, source="", target=""), tmp_path / "d", UserError, "name one with --pair")
 
     def test_a_pipe(self, config, tmp_path):
         os.mkfifo(tmp_path / "pipe")

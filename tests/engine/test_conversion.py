@@ -10,7 +10,8 @@ import pytest
 from hark.config import ModelConfig, Positions
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.conversion import convert, sinusoids
-from hark.model import positions, stacks_of
+from hark.errors import UserError
+from hark.model import Transformer, positions, stacks_of
 from hark.text.tokenizer import SPECIAL
 from hark.weights import restore, store
 from tests.engine.oracle import log_probs, random_model, weights_of
@@ -38,6 +39,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "m2m100": {"norm": "pre", "positions": "sinusoidal_t2t", "position_offset": 2, "max_positions": 40},
     "mbart": {"norm": "pre", "activation": "gelu", "positions": "learned", "embedding_norm": True},
     "unscaled": {"scale_embedding": False},
+    "other norms and rotations": {"norm_eps": 1e-2, "positions": "rotary", "rotary_base": 50.0},
     "uneven stacks": {"n_encoder_layers": 3, "n_decoder_layers": 1},
 }
 PAIRS = [([5, 6, 7, 8, 3], [11, 12, 13]), ([9, 10, 3], [14, 15, 16, 17, 18, 19]), ([3], [])]
@@ -116,3 +118,19 @@ def test_chosen_heads_come_first_and_change_nothing_else(layer: int) -> None:
     )
     for one, other in zip(plain, turned, strict=True):
         assert one == pytest.approx(other, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"positions": "relative"}, "has relative positions"),
+        ({"norm_kind": "rms"}, "has RMSNorm"),
+        ({"activation": "geglu"}, "has the activation geglu"),
+        ({"feed_forward_bias": False}, "without biases"),
+        ({"n_kv_heads": 2}, "share keys and values"),
+    ],
+)
+def test_what_is_not_converted_is_refused(changes: dict[str, Any], reason: str) -> None:
+    config = replace(SMALL, **changes)
+    with pytest.raises(UserError, match=f"{reason}.*use --engine torch"):
+        convert(weights_of(Transformer(config).requires_grad_(False)), config, SPECIAL)

@@ -17,6 +17,7 @@ from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
 from hark.model import OneStack, new_model
 from hark.model.patterns import packed_positions
+from hark.model.positions import Relative
 from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.engine.test_torch import answers
 from tests.model.oracle import small, stir
@@ -26,7 +27,7 @@ SAMPLING = DecodeConfig(sample=True, temperature=0.8, top_k=12, top_p=0.9, min_p
 GREEDY = DecodeConfig(beam=1, max_extra=12)
 KINDS = [
     {"positions": positions, "norm_kind": norm_kind, "norm": "pre", "n_kv_heads": heads}
-    for positions in ("learned", "rotary", "alibi")
+    for positions in ("learned", "rotary", "alibi", "relative")
     for norm_kind, heads in (("layer", None), ("rms", 2))
 ] + [{"prediction_layer": True, "output_bias": True, "embedding_norm": True, "n_kv_heads": 1}]
 
@@ -41,6 +42,8 @@ def decoder(**changes: object) -> OneStack:
         for name, weight in model.named_parameters():
             if weight.ndim == 2 and "embedding" not in name:
                 weight.mul_(2)
+        if isinstance(model.target_positions, Relative):
+            model.target_positions.weight.normal_()
         model.embedding.weight.mul_(3)
         model.embedding.weight[EOS].mul_(1.6)
     return model
@@ -135,7 +138,7 @@ def test_results_are_bitwise_independent_of_the_batch(engine: TorchEngine) -> No
     assert narrow.scheduler.places.free == narrow.places
 
 
-@pytest.mark.parametrize("positions", ["learned", "alibi"])
+@pytest.mark.parametrize("positions", ["learned", "alibi", "relative"])
 def test_batched_prompts_and_steps_give_the_same_text(positions: str) -> None:
     """As on a GPU, all prompts in one pass and all texts in one step."""
     model = decoder(positions=positions)

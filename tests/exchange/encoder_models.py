@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from tests.exchange.marian_models import SENTENCES, TARGETS, sentencepiece_model, written_once
 from tests.exchange.multilingual_models import randomise
 
+LABELS = ("no", "yes", "perhaps")
 SHAPE: dict[str, Any] = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
     "initializer_range": 0.2,
@@ -81,9 +82,32 @@ def write_xlm_roberta(folder: Path) -> Path:
     return folder
 
 
+@written_once
+def write_labelled(folder: Path, layout: Literal["Bert", "Roberta"], task: str, **changes: Any) -> Path:
+    """A classifier of texts (SequenceClassification) or of words (TokenClassification)."""
+    import transformers
+
+    folder.mkdir(parents=True)
+    plain = (write_bert if layout == "Bert" else write_roberta)(folder.with_name("plain"), head=False)
+    for path in plain.iterdir():
+        if path.name not in ("config.json", "model.safetensors"):
+            path.rename(folder / path.name)
+    settings = json.loads((plain / "config.json").read_text())
+    settings |= {
+        "id2label": {0: "no", 1: "yes", 2: "perhaps"},
+        "label2id": {"no": 0, "yes": 1, "perhaps": 2},
+        **changes,
+    }
+    torch.manual_seed(7)
+    model = getattr(transformers, f"{layout}For{task}")(getattr(transformers, f"{layout}Config")(**settings)).eval()
+    finish(model)
+    model.save_pretrained(folder)
+    return folder
+
+
 def finish(model: Any) -> None:
     randomise(model)
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if name in ("cls.predictions.bias", "lm_head.bias"):
+            if name in ("cls.predictions.bias", "lm_head.bias", "classifier.bias", "classifier.out_proj.bias"):
                 weight.normal_(std=0.5)

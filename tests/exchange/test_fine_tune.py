@@ -220,7 +220,7 @@ def test_distilling_text_with_target_tags(nllb: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_prepared_is_refused_in_one_line(nllb: Path, tmp_path: Path) -> None:
     text, output = write_text(tmp_path), ("-o", tmp_path / "dataset")
     prepare = ("prepare", f"train.from={nllb / 'nllb'}", *text, *CLEANING, *output)
-    several = "the model translates several language pairs; name one with --pair, or set data.many=true"
+    several = "the model has several language pairs, or none; name one with --pair, or set data.many=true"
     assert refusal(*prepare) == several
     assert "no tag for xx; available: ace, en, fr, zh-Hans, zh-Hant" in refusal(*prepare, "--pair", "en", "xx")
     assert "no tag for xx" in refusal(*prepare, "--pair", "xx", "fr")

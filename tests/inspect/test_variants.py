@@ -1,6 +1,6 @@
 """Changed models in one batch equal separate ones: by the formulas in numpy, and by masking."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from hark.inspect import variants as module
 from hark.inspect.attention import Head
 from hark.inspect.recording import Recording
 from hark.inspect.variants import Change, Variants
-from hark.model import Layout, Transformer, padded_layout
+from hark.model import Layout, Transformer
 from hark.model.patterns import Padded
 from hark.text.tokenizer import BOS, EOS
 from tests.inspect.reference import Reference
@@ -72,13 +72,14 @@ def test_each_row_is_the_formula_with_its_own_change(
     assert len({round(sum(each), 5) for each in found}) == len(CHANGES)  # they do differ
 
 
-@pytest.mark.parametrize("positions", ["learned", "rotary", "none", "sinusoidal"])
+@pytest.mark.parametrize("positions", ["learned", "rotary", "none", "sinusoidal", "alibi"])
 def test_omitting_tokens_equals_masking_for_all_position_kinds(positions: str) -> None:
     model = build(positions=positions)
-    layout = padded_layout(torch.tensor([len(SOURCE)]), torch.tensor([len(READ)]))
+    layout = model.padded_layout({"source": torch.tensor([len(SOURCE)]), "target": torch.tensor([len(READ)])})
     for word, hidden in HIDDEN.items():
         keys = Padded(torch.tensor([[position not in hidden for position in range(len(SOURCE))]]))
-        masked = Layout(layout.positions, {**layout.patterns, "encoder": keys, "cross": keys})
+        own = replace(keys, bias_BHTS=model.source_positions.bias(len(SOURCE)))
+        masked = Layout(layout.positions, {**layout.patterns, "encoder": own, "cross": keys})
         with torch.no_grad():
             logits_TV = model(torch.tensor([SOURCE]), torch.tensor([READ]), masked)[0]
         expected = logits_TV.log_softmax(-1)[torch.arange(len(WRITTEN)), torch.tensor(WRITTEN)]

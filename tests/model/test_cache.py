@@ -12,6 +12,7 @@ from torch import Tensor
 from hark.model import Transformer
 from hark.model.cache import Cache, CachedDecoder, Rows
 from hark.model.patterns import Padded
+from hark.model.positions import Relative
 from tests.model.oracle import build
 
 KINDS = [
@@ -19,6 +20,7 @@ KINDS = [
     {"norm": "pre", "positions": "learned"},
     {"positions": "rotary", "d_k": 6, "d_v": 10},
     {"positions": "none", "d_v": 4, "attention_bias": False, "activation": "swiglu"},
+    {"positions": "relative", "norm": "pre", "norm_kind": "rms", "relative_buckets": 4, "relative_distance": 6},
     {"activation": "swish", "positions": "sinusoidal_t2t", "position_offset": 2, "embedding_norm": True},
 ]
 WIDTH, PLACES, COLUMNS = 3, 400, 16
@@ -29,7 +31,8 @@ class Sentence:
 
     def __init__(self, model: Transformer, decoder: CachedDecoder, cache: Cache, start: int, length: int) -> None:
         source_BS = torch.randint(40, (1, length))
-        self.memory_BSD = model.encode(source_BS, torch.arange(length)[None], Padded())
+        pattern = Padded(bias_BHTS=model.source_positions.bias(length))
+        self.memory_BSD = model.encode(source_BS, torch.arange(length)[None], pattern)
         self.start, self.length = start, length
         decoder.prefill(self.memory_BSD[0], torch.arange(start, start + length), cache)
         self.texts: list[list[int]] = [[] for _ in range(WIDTH)]
@@ -51,6 +54,8 @@ class Sentence:
         target_WT = torch.tensor(self.texts)
         positions_WT = torch.arange(target_WT.shape[1]).expand(WIDTH, -1)
         memory_WSD = self.memory_BSD.expand(WIDTH, -1, -1)
+        if bias_HTS is None:
+            bias_HTS = model.target_positions.bias(target_WT.shape[1])
         return model.decode(target_WT, memory_WSD, positions_WT, Padded(causal=True, bias_BHTS=bias_HTS), Padded())[
             :, -1
         ]
@@ -75,6 +80,9 @@ def test_cached_equals_uncached_for_any_schedule(kind: dict[str, object], seed: 
     torch.manual_seed(seed)
     random.seed(seed)
     model = build(**kind)
+    for positions in (model.source_positions, model.target_positions):
+        if isinstance(positions, Relative):
+            positions.weight.normal_()
     decoder = CachedDecoder(model)
     cache = Cache.empty(model.config, PLACES, "cpu", torch.float32)
     cache.keys_LPHK[:, :PLACES] = cache.values_LPHK[:, :PLACES] = torch.nan  # unwritten places must not be read

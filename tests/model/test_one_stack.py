@@ -7,6 +7,7 @@ from torch import Tensor
 from hark.config import ModelConfig, Shape
 from hark.model import Layout, OneStack, new_model
 from hark.model.patterns import packed_positions
+from hark.model.positions import Relative
 from tests.model.oracle import small, stir
 
 LENGTHS = torch.tensor([5, 1, 9, 3])
@@ -17,6 +18,7 @@ OPTIONS = {
         "attention_bias": False, "feed_forward_bias": False, "tie": "none", "rotary_base": 500.0,
     },
     "alibi": {"positions": "alibi", "n_heads": 8},
+    "relative": {"positions": "relative", "relative_buckets": 4, "relative_distance": 5},
     "bert": {"positions": "learned", "embedding_norm": True, "prediction_layer": True, "output_bias": True},
 }  # fmt: skip
 
@@ -25,6 +27,8 @@ def built(shape: Shape, **options: object) -> OneStack:
     model = new_model(small(shape=shape, **options)).eval()
     assert isinstance(model, OneStack)
     stir(model)
+    if isinstance(model.target_positions, Relative):
+        torch.nn.init.normal_(model.target_positions.weight)
     return model
 
 

@@ -52,8 +52,13 @@ def test_a_language_model_learns_and_measures_bits_per_byte(trained: Trained, te
 
 
 def test_learned_positions_are_those_that_windows_reach(trained: Trained, text: Path) -> None:
-    run = trained("run", f"data.dataset={text}", *DECODER, "model.positions=learned", "train.steps=1")
+    run = trained(
+        "run", f"data.dataset={text}", *DECODER, "model.positions=learned", "train.steps=1", "train.eval_steps=1"
+    )
     assert configfile.load(run.config).model.max_positions == 40
+    shorter = (f"train.from={run.best}", "model.max_positions=40", "batches.max_length=30")
+    again = trained("again", f"data.dataset={text}", *DECODER, "model.positions=learned", "train.steps=1", *shorter)
+    assert configfile.load(again.config).model.max_positions == 40
 
 
 @pytest.mark.parametrize("more", [(), ("model.positions=rotary", "model.norm_kind=rms", "model.activation=swiglu")])

@@ -1,8 +1,10 @@
 """Loading a bundle: both engines, lazily, and without torch if it is not needed."""
 
+import gc
 import shutil
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -206,3 +208,17 @@ def test_the_facts_may_have_a_threshold_for_unsure(tmp_path: Path) -> None:
         write_facts(bundle, replace(bundle.facts, unsure=unsure, unsure_directions=directions))
         found = load.Loaded(folder).translate("The cat is asleep.", check=False, **languages)
         assert ("unsure" in found.flags) == flagged
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
+def test_memory_is_free_as_soon_as_nobody_uses_a_model(bundle: Path, engine: str) -> None:
+    loaded = hark.load(bundle, engine=engine, device="cpu", precision="float32", threads=1)
+    loaded.translate(TEXT)
+    opened = weakref.ref(loaded.engine)
+    gc.collect()
+    gc.disable()  # which may come round only after many models
+    try:
+        del loaded
+        assert opened() is None
+    finally:
+        gc.enable()

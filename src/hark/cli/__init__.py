@@ -20,7 +20,7 @@ from hark.errors import HarkError, HarkWarning
 
 __all__ = ["VERBS", "app", "main"]
 
-TAKE_TEXT = ("translate", "generate", "look", "parse")
+TAKE_TEXT = ("translate", "generate", "look", "parse", "classify")
 """Verbs that accept text as an argument."""
 
 app = typer.Typer(

@@ -41,7 +41,7 @@ def fill(
     from hark.tasks.fill import GapFiller
 
     shown, read = tee(without_blanks(read_lines(find_input(words or [], "read"), errors, "read")))
-    filler = GapFiller(LoadedEncoder(find_encoder(model, fills=True), device, threads), top)
+    filler = GapFiller(LoadedEncoder(find_encoder(model, "fill"), device, threads), top)
     for line, gaps in zip(shown, filler.fill(read), strict=True):
         if as_json:
             tree = {"text": line, "gaps": [[asdict(each) for each in gap] for gap in gaps]}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     'hark generate "Once upon a time"',
+    'hark generate -m t5-small "translate English to German: The house is wonderful."',
     'hark generate -m runs/gpt "To be, or" --n 3 --temperature 1 --top-k 50',
     "hark generate -m runs/gpt prompts.txt --greedy --max-tokens 40 --json",
 )
@@ -34,8 +35,14 @@ def generate(
         int, typer.Option("--max-tokens", min=1, metavar="N", help="Generate at most this many tokens.")
     ] = 256,
     temperature: Annotated[
-        float, typer.Option("--temperature", min=0, metavar="NUMBER", help="Below 1 favours likely tokens.")
-    ] = 0.8,
+        float | None,
+        typer.Option(
+            "--temperature",
+            min=0,
+            metavar="NUMBER",
+            help="Below 1 favours likely tokens; by default 0.8, or 0 for models such as T5.",
+        ),
+    ] = None,
     top_k: Annotated[
         int, typer.Option("--top-k", min=0, metavar="N", help="Draw from the N likeliest tokens; 0: from all.")
     ] = 0,
@@ -50,6 +57,9 @@ def generate(
         ),
     ] = 0.0,
     greedy: Annotated[bool, typer.Option("--greedy", help="Always take the likeliest token.")] = False,
+    beam: Annotated[
+        int, typer.Option("--beam", min=1, metavar="N", help="Search N hypotheses for the likeliest text.")
+    ] = 1,
     stop: Annotated[
         list[str] | None, typer.Option("--stop", metavar="TEXT", help="End before this text. Repeatable.")
     ] = None,
@@ -72,9 +82,9 @@ def generate(
     ] = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Continue text with a language model.
+    """Continue text with a language model, or have a text-to-text model such as T5 make another text of it.
 
-    Prints what follows each prompt. The text of the command line is one prompt; of a file or stdin, each line is one,
+    Prints what follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin, each line is one,
     and all of them are continued together.
     """
     require("torch", "train", "hark generate")
@@ -85,9 +95,11 @@ def generate(
         raise UserError("--stream prints one text at a time; leave out --json and --n")
     text = find_input(words or [], "continue")
     settings: dict[str, Any] = {
-        "max_tokens": max_tokens, "temperature": 0.0 if greedy else temperature, "top_k": top_k, "top_p": top_p,
-        "min_p": min_p, "stop": tuple(stop or ()), "seed": seed,
+        "max_tokens": max_tokens, "top_k": top_k, "top_p": top_p, "min_p": min_p, "stop": tuple(stop or ()),
+        "seed": seed, "beam": beam,
     }  # fmt: skip
+    if greedy or temperature is not None:
+        settings["temperature"] = 0.0 if greedy else temperature
     for each in GenerateOptions(**settings).samples(n):  # before the slow part
         each.check()
         each.search()
@@ -107,7 +119,7 @@ def find_generator(model: str | None) -> Path:
     """The folder of the named model, or of the first installed one that continues text."""
     from hark.models import find_shape, named_folder
 
-    folder = find_shape("decoder") if model is None else named_folder(model)
+    folder = find_shape("decoder", "encoder-decoder") if model is None else named_folder(model)
     if folder is None:
         raise UserError("no model installed that continues text; train or import one, and name it with -m")
     return folder

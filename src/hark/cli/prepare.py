@@ -1,17 +1,18 @@
 """`hark prepare`: make a dataset from raw text."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hark.cli import options
-from hark.config import CorpusConfig
+from hark.config import CorpusConfig, Documents
 from hark.errors import UserError
+from hark.facts import LabelsOf
 from hark.settings import SettingError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ ONE_FILE = "-"
 DEFAULT_LANGUAGE = "en"
 DEV_SHARE = 0.1
 """The share of running text that is kept as dev set, if none is named."""
+SHOWN_LABELS = 10
 
 
 EXAMPLES = (
@@ -70,8 +72,9 @@ def prepare(
         typer.Option(
             "--text",
             metavar="FILE",
-            help="Running text of one language, for models of one stack: a plain "
-            "text file, or a .jsonl with objects that have a text. Repeatable; instead of --train.",
+            help="Running text of one language, instead of pairs: a plain "
+            "text file, or a .jsonl with objects that have a text; with data.labels, lines of a text, a tab and its "
+            "label. Repeatable; instead of --train.",
         ),
     ] = None,
     text_dev: Annotated[
@@ -95,15 +98,16 @@ def prepare(
 ) -> None:
     """Make a dataset from raw text.
 
-    The text is pairs to translate, or with --text running text of one language. It is cleaned, a vocabulary is learnt,
-    and a report says what was dropped and why.
+    The text is pairs to translate, or with --text running text of one language or text with labels. It is cleaned, a
+    vocabulary is learnt, and a report says what was dropped and why.
 
     Sentences of --dev and --test sets are removed from the training text. Running it again with the same files and
     settings does nothing.
     """
-    from hark.cli.recipe import load_recipe
+    from hark.cli.recipe import explicit_value, load_recipe
     from hark.data.prepare import prepare as make_dataset
     from hark.data.progress import show_progress
+    from hark.recipes import split_arguments
 
     config = load_recipe(recipe, overrides)
     many = config.data.many
@@ -119,7 +123,9 @@ def prepare(
             changes["train"] = corpora(train, weights_in(sys.argv) if weight else None, many)
         changes |= {role: corpora(files, None, many) for role, files in (("dev", dev), ("test", test)) if files}
         if text or config.data.documents:
-            changes = {**text_settings(config.data, text, text_dev, language), **changes}
+            named = language or explicit_value(*split_arguments(recipe, overrides), "data", "target")
+            known = config.data.target if config.train.from_ else ""
+            changes = {**text_settings(config.data, text, text_dev, named or known or DEFAULT_LANGUAGE), **changes}
         config = replace(config, data=replace(config.data, **changes))
     except SettingError as error:
         raise UserError(f"command line: {error}") from None
@@ -140,11 +146,11 @@ def prepare(
 
 
 def text_settings(
-    data: "DataConfig", text: Sequence[str] | None, dev: Sequence[str] | None, language: str | None
+    data: "DataConfig", text: Sequence[str] | None, dev: Sequence[str] | None, language: str
 ) -> dict[str, Any]:
     """The settings of a dataset of running text."""
-    changes: dict[str, Any] = {"documents": data.documents or "file", "source": ""}
-    changes["target"] = language or (data.target if data.documents else DEFAULT_LANGUAGE)
+    kinds: dict[LabelsOf | None, Documents] = {None: "file", "text": "line", "words": "paragraph"}
+    changes: dict[str, Any] = {"documents": data.documents or kinds[data.labels], "source": "", "target": language}
     if text:
         changes["train"] = tuple(CorpusConfig(file) for file in text)
     if dev:
@@ -168,10 +174,20 @@ def text_summary(dataset: "Dataset") -> str:
                 f"({each.bytes / max(1, each.tokens):.2f} bytes each)"
                 for each in report.corpora
             ),
+            *label_lines(report.labels("train")),
             f"vocabulary {report.vocab_size:,}",
             f"report: {dataset.folder / 'report.html'}",
         ]
     )
+
+
+def label_lines(counts: Mapping[str, int]) -> Iterator[str]:
+    """The commonest labels with their shares, if there are any."""
+    total = sum(counts.values())
+    if total:
+        shown = ", ".join(f"{name} {count / total:.1%}" for name, count in islice(counts.items(), SHOWN_LABELS))
+        more = f", and {len(counts) - SHOWN_LABELS} others" if len(counts) > SHOWN_LABELS else ""
+        yield f"{len(counts)} labels: {shown}{more}"
 
 
 def corpora(

@@ -98,6 +98,6 @@ def inherited(bundle: "Bundle", pair: "LanguagePair | None" = None) -> dict[str,
     tree = configfile.plain(bundle.config)
     if pair is None and len(bundle.facts.pairs) == 1:
         pair = tree["data"]["source"], tree["data"]["target"]
-    data = dict(zip(("source", "target"), pair or ("", ""), strict=True))
+    data = dict(zip(("source", "target"), pair or ("", next(iter(bundle.facts.languages), "")), strict=True))
     batches = {"max_length": tree["batches"]["max_length"]}
     return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}

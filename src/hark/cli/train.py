@@ -13,6 +13,7 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.config import Config
+    from hark.data.dataset import Dataset
     from hark.train.job import DevScorer
 
 SAMPLES = 2
@@ -107,11 +108,24 @@ def train(
 
         scorers.append(DevTranslations(dataset, config.decode, bleu, samples))
     config = config if resumed else resolve(config, dataset)
+    if dataset.manifest.labels is not None:
+        from hark.evaluate.labels import DevLabels
+
+        scorers.append(DevLabels(dataset, config))
+        notes += describe_cut(dataset, config.batches.max_length)
     if choose_device(config.train.device, 0).type == "cpu":
         notes.append(describe_cpu_cost(config))
     signal = run_training(config, run, dataset, resumed, scorers, notes, watch_run)
     if signal:
         raise typer.Exit(128 + signal)
+
+
+def describe_cut(dataset: "Dataset", max_length: int) -> list[str]:
+    """A note on texts with labels that are cut, if there are any."""
+    lengths = [dataset.store(shard).lengths("source") for shard in dataset.shards("train")]
+    count, total = sum(int((each >= max_length).sum()) for each in lengths), sum(map(len, lengths))
+    limit = f"batches.max_length ({max_length} tokens)"
+    return [f"{count:,} of {total:,} texts are longer than {limit}: their ends are not read"] if count else []
 
 
 def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tuple[Config, list[str]]":

@@ -12,8 +12,8 @@ from hark.errors import UserError
 
 VERBS = (
     "translate", "serve", "models", "generate", "memory", "align", "look", "prepare", "train", "evaluate", "runs",
-    "plot", "config", "average", "distil", "shrink", "shortlist", "heads", "parse", "fill", "embed", "import", "export",
-    "reproduce", "completion", "version", "help",
+    "plot", "config", "average", "distil", "shrink", "shortlist", "heads", "parse", "fill", "embed", "classify",
+    "import", "export", "reproduce", "completion", "version", "help",
 )  # fmt: skip
 """In the order of `hark --help`, the most used first. Verb `x` is the function `x` in `hark/cli/x.py`, or `x_` in
 `x_.py` if `x` is a keyword. Its docstring is its help. A test parses the commands in that module's `EXAMPLES`."""

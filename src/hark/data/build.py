@@ -86,7 +86,7 @@ class DatasetBuild:
             with ExitStack() as opened:
                 files = [
                     opened.enter_context(path.open("w", encoding="utf-8", newline="\n"))
-                    for path in self.text_files(corpus)
+                    for path in corpus.text_files(self.folder)
                 ]
                 for pair in self.reader(corpus):
                     for file, text in zip(files, pair, strict=True):
@@ -97,9 +97,6 @@ class DatasetBuild:
                 raise UserError(f"{corpus.config.source}: no sentence pairs")
             self.progress("reading dev and test", pairs, None)
         return held_out
-
-    def text_files(self, corpus: NamedCorpus) -> list[Path]:
-        return [corpus.text_file(self.folder, language) for language in corpus.languages]
 
     def clean(self, held_out: dict[str, set[bytes]]) -> list[CleanChunk]:
         """Clean all training corpora, and find duplicates within and across them."""
@@ -198,11 +195,13 @@ class DatasetBuild:
         shards = self.new_shards(corpus, 1)
         with ExitStack() as opened:
             files = [
-                opened.enter_context(path.open(encoding="utf-8", newline="\n")) for path in self.text_files(corpus)
+                opened.enter_context(path.open(encoding="utf-8", newline="\n"))
+                for path in corpus.text_files(self.folder)
             ]
             writers = [self.open_writers(opened, shard, tokenizers)[0] for shard in shards]
             while lines := list(islice(zip(*files, strict=True), CHUNK_PAIRS)):
-                sources, targets = zip(*lines, strict=True)
+                # A vocabulary of bytes would keep line ends.
+                sources, targets = ([line.removesuffix("\n") for line in side] for side in zip(*lines, strict=True))
                 sides = [tokenizers["source"].encode(sources), tokenizers["target"].encode(targets)]
                 ways = (sides, sides[::-1])[: len(writers)]
                 for writer, pair, way in zip(writers, corpus.directions, ways, strict=True):

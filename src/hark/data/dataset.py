@@ -12,7 +12,10 @@ import numpy as np
 from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
 from hark.data.batches import Batches, make_batches
-from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
+from hark.data.corruption import Corruption
+from hark.data.denoising import DenoisingBatches
+from hark.data.labelled import LabelledBatches
+from hark.data.manifest import Manifest, Role, Shard, text_files, verify_checksums
 from hark.data.masking import Masking
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
@@ -111,7 +114,9 @@ class Dataset:
     def text(self, shard: Shard, side: Side) -> list[str]:
         """Return the raw sentences of a dev or test set."""
         pair = shard.languages or (self.manifest.source, self.manifest.target)
-        path = self.folder / text_file(shard.role, shard.corpus, shard.languages, pair[SIDES.index(side)])
+        files = text_files(shard.role, shard.corpus, pair, tagged=shard.languages is not None)
+        swapped = self.reverse and pair[0] == pair[1]  # otherwise their languages tell
+        path = self.folder / files[SIDES.index(side) ^ swapped]
         try:
             return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:
@@ -145,8 +150,12 @@ class Dataset:
 
     def batches(self, corpora: Sequence[Corpus], config: BatchConfig) -> Batches[Any]:
         """Return the endless batch stream of some of its text."""
+        if self.manifest.labels is not None:
+            return LabelledBatches(corpora, config, self.special)
         if self.manifest.is_text:
             vocabulary, pad = self.tokenizer("target"), self.special.pad
+            if config.corrupted:
+                return DenoisingBatches(corpora, config, self.special, Corruption.of(vocabulary, config))
             masking = Masking.of(vocabulary, config.masked, config.whole_words, pad) if config.masked else None
             return TextBatches(corpora, config, self.special, masking)
         return make_batches(corpora, config, self.special, self.source_ids)
@@ -154,14 +163,16 @@ class Dataset:
     def batches_of(self, shard: Shard, config: BatchConfig) -> Batches[Any]:
         """Return the batch stream of a dev or test set, or of one corpus."""
         batches = self.batches([Corpus(shard.name, 1.0, [self.store(shard)])], config)
-        batches.n_bytes = shard.bytes
+        # Bits per byte are those of whole texts that are predicted from themselves alone.
+        batches.n_bytes = 0 if config.masked else shard.bytes
         return batches
 
     def prefix(self, shard: Shard) -> tuple[int, ...]:
-        """Return the ids before the text of each target: its language tag, or none."""
+        """Return the ids before the text of each target: its language tag, or what every text has."""
+        vocabulary = self.tokenizer("target")
         if self.manifest.language_tags != "target" or shard.languages is None:
-            return ()
-        return (self.tokenizer("target").tag(shard.languages[1]),)
+            return vocabulary.target_lead
+        return (vocabulary.tag(shard.languages[1]),)
 
     @cached_property
     def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:

@@ -70,7 +70,7 @@ def build_rules(config: CleanConfig, source: str, target: str, held_out: HeldOut
     rules.append(("max_words", partial(has_many_words, config.max_words, count_words(source), count_words(target))))
     rules.append(("max_chars", partial(has_many_characters, config.max_chars)))
     rules.append(("max_ratio", partial(differs_in_length, config.max_ratio, extent(source), extent(target))))
-    if config.identical:
+    if config.identical and source != target:  # in one language, a text may need no correction
         rules.append(("identical", is_identical))
     if config.min_letters > 0:
         rules.append(("min_letters", partial(lacks_letters, config.min_letters)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from hark.errors import UserError
-from hark.facts import LanguagePair, LanguageTags
+from hark.facts import LabelFacts, LanguagePair, LanguageTags
 from hark.machine import available_cores
 
 FORMAT = 1
@@ -39,9 +39,15 @@ def direction_name(pair: LanguagePair) -> str:
     return "-".join(pair)
 
 
-def text_file(role: Role, corpus: str, pair: LanguagePair | None, language: str) -> str:
-    """The file of the raw text of a dev or test set in one language; both directions of a pair share it."""
-    return f"{role}/{corpus}.{language}" if pair is None else f"{role}/{corpus}.{'-'.join(sorted(pair))}.{language}"
+def text_files(role: Role, corpus: str, pair: LanguagePair, tagged: bool) -> tuple[str, str]:
+    """The files of the raw text of a dev or test set, source and target; both directions of a pair share them.
+
+    `tagged`: whether the dataset has several pairs, which the names tell apart."""
+    stem = f"{role}/{corpus}.{'-'.join(sorted(pair))}" if tagged else f"{role}/{corpus}"
+    source, target = pair
+    if source == target:
+        return f"{stem}.source.{source}", f"{stem}.target.{target}"
+    return f"{stem}.{source}", f"{stem}.{target}"
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,9 @@ class Manifest:
     shards: tuple[Shard, ...]
     checksums: Mapping[str, str] = field(default_factory=dict)
     """Checksums of every file in the shard folders; empty in older datasets."""
+    labels: LabelFacts | None = None
+    """Of the texts or of their words, which a store has beside them: each token has the number of its label plus 1, or
+    0 for none."""
 
     @property
     def is_text(self) -> bool:
@@ -144,6 +153,8 @@ class Manifest:
                 del shard["languages"]
             if not shard["bytes"]:
                 del shard["bytes"]
+        if self.labels is None:
+            del tree["labels"]
         return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
@@ -162,7 +173,9 @@ class Manifest:
                 f"{path}: format {tree.get('format')}; this version of hark reads format {FORMAT}; prepare it again"
             )
         try:
-            values = {each.name: tree[each.name] for each in fields(cls) if each.name != "checksums"}
+            values = {each.name: tree[each.name] for each in fields(cls) if each.name not in ("checksums", "labels")}
+            labels = tree.get("labels")
+            values["labels"] = labels and LabelFacts(**{**labels, "names": tuple(labels["names"])})
             values["checksums"] = dict(tree.get("checksums", {}))
             values["sources"] = tuple(SourceFile(**source) for source in values["sources"])
             values["shards"] = tuple(map(shard_from_tree, values["shards"]))

@@ -13,7 +13,7 @@ from typing import Any
 from hark.config import AugmentConfig, Config, CorpusConfig, DataConfig
 from hark.data.compression import open_file, plain_name
 from hark.data.corpus import BUNDLED, corpus_files, is_treebank, name_corpora
-from hark.data.manifest import FORMAT, Role, SourceFile, direction_name, text_file
+from hark.data.manifest import FORMAT, Role, SourceFile, direction_name, text_files
 from hark.data.store import Side
 from hark.errors import UserError
 from hark.facts import LanguagePair, LanguageTags
@@ -56,10 +56,9 @@ class NamedCorpus:
     def languages(self) -> LanguagePair:
         return self.directions[0]
 
-    def text_file(self, folder: Path, language: str) -> Path:
-        """The file with the raw text of a dev or test set in one of its languages."""
-        pair = self.languages if self.tagged else None
-        return folder / text_file(self.role, self.base, pair, language)
+    def text_files(self, folder: Path) -> list[Path]:
+        """The files with the raw text of a dev or test set, source and target."""
+        return [folder / name for name in text_files(self.role, self.base, self.languages, self.tagged)]
 
 
 @dataclass(frozen=True)
@@ -158,9 +157,7 @@ def list_corpora(data: DataConfig, one_way: bool) -> list[NamedCorpus]:
     if not data.train:
         raise UserError("no training corpus; name one with --train SRC TGT, or as data.train in a recipe")
     if not data.many and not (data.source and data.target):
-        raise UserError("the model translates several language pairs; name one with --pair, or set data.many=true")
-    if data.source == data.target and not data.many:
-        raise UserError(f"data.source and data.target are both {data.source}; name two languages")
+        raise UserError("the model has several language pairs, or none; name one with --pair, or set data.many=true")
     if data.shared_vocab and data.target == TREES:
         raise UserError("trees have a vocabulary of their own; set data.shared_vocab=false and model.tie=target")
     roles: dict[Role, Sequence[CorpusConfig]] = {"train": data.train, "dev": data.dev, "test": data.test}
@@ -247,11 +244,12 @@ def load_tokenizers(data: DataConfig) -> Tokenizers | None:
 
 
 def lead_ids(kind: LanguageTags, tokenizers: Tokenizers, pair: LanguagePair) -> tuple[list[int], list[int]]:
-    """Return the language tags before each source and each target of a direction; see `facts.LanguageTags`."""
+    """Return what precedes each source and each target of a direction: language tags, see `facts.LanguageTags`, or what
+    the vocabulary of a model without them has."""
     source, target = pair
     match kind:
         case "none":
-            return [], []
+            return list(tokenizers["source"].source_lead), list(tokenizers["target"].target_lead)
         case "source":
             return [tokenizers["source"].tag(target)], []
         case "target":

@@ -12,6 +12,7 @@ from hark.config import Config
 from hark.data.build import DatasetBuild
 from hark.data.corpus import corpus_files
 from hark.data.dataset import Dataset
+from hark.data.labels import LabelBuild
 from hark.data.manifest import ROLES, Manifest, is_dataset
 from hark.data.plan import make_plan
 from hark.data.progress import Progress, silent
@@ -55,7 +56,8 @@ def prepare(
         with new_folder(folder, is_dataset, force or has_key(folder, plan.key)) as partial_folder:
             build: TextBuild | DatasetBuild
             if isinstance(plan, DocumentsPlan):
-                build = TextBuild(plan, partial_folder, processes, progress)
+                kind = LabelBuild if plan.data.labels else TextBuild
+                build = kind(plan, partial_folder, processes, progress)
             else:
                 build = DatasetBuild(plan, partial_folder, processes, progress)
             manifest = build.run()

@@ -119,7 +119,10 @@ class DatasetReport:
     def languages(self) -> dict[str, SideReport]:
         """The kept text of each language."""
         if not self.directions:
-            return {self.source: self.total.source, self.target: self.total.target}
+            total = self.total
+            if self.source == self.target:
+                return {self.source: add_sides([total.source, total.target])}
+            return {self.source: total.source, self.target: total.target}
         sides: dict[str, list[SideReport]] = {}
         for corpus in self.corpora:
             for code, side in zip(corpus.languages or (), (corpus.source, corpus.target), strict=True):

@@ -174,6 +174,19 @@ class TokenStore:
         offsets = {source: self._offsets[target], target: self._offsets[source]}
         return TokenStore(self.folder, tokens, offsets)
 
+    def shortened(self, longest: int) -> "TokenStore":
+        """Return the store with only the first `longest` tokens of each sentence; in memory, if any has more."""
+        if all(self.lengths(side).max(initial=0) <= longest for side in self.sides):
+            return self
+        tokens: dict[Side, NDArray[np.unsignedinteger]] = {}
+        offsets: dict[Side, NDArray[np.int64]] = {}
+        for side in self.sides:
+            lengths = self.lengths(side)
+            place = np.arange(self.n_tokens(side)) - np.repeat(self._offsets[side][:-1], lengths)
+            tokens[side] = self._tokens[side][place < longest]
+            offsets[side] = np.concatenate([[0], np.cumsum(np.minimum(lengths, longest), dtype=np.int64)])
+        return TokenStore(self.folder, tokens, offsets)
+
     @property
     def sides(self) -> tuple[Side, ...]:
         return tuple(self._tokens)

@@ -153,6 +153,11 @@ class Batches(ABC, Generic[S]):
         """What the fingerprint hashes of the corpora."""
 
     @property
+    def ignored(self) -> int:
+        """The label where nothing is predicted."""
+        return self.special.pad
+
+    @property
     def own_source(self) -> SideIds | None:
         """The special ids of a source that differ from those of the target."""
         return None

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hark.config import Config, CorpusConfig, DataConfig
 from hark.data.corpus import corpus_files, name_corpora
@@ -19,10 +21,11 @@ from hark.data.documents import DocumentCleaner, document_hash, is_chosen, read_
 from hark.data.manifest import FORMAT, ROLES, Manifest, Role, Shard, SourceFile, compute_checksums
 from hark.data.plan import hash_file
 from hark.data.progress import Progress
-from hark.data.store import ONE_SIDED, Sentences, StoreWriter
+from hark.data.store import ONE_SIDED, Sentences, Side, StoreWriter
 from hark.data.text_report import CorpusText, TextReport, write_text_report
 from hark.data.workers import run_jobs
 from hark.errors import UserError
+from hark.facts import LabelFacts
 from hark.text.byte_pair_training import learn_byte_pairs
 from hark.text.opening import load_vocabularies, vocabulary_files
 from hark.text.vocabulary import Vocabulary
@@ -62,7 +65,10 @@ class DocumentsPlan:
             "vocab_size": None if self.vocabulary else data.vocab_size,
             "tokenizer": self.vocabulary.sha256 if self.vocabulary else None,
             "dev_share": data.dev_share,
+            # Omitted when unused, so that datasets prepared before it existed keep their keys.
+            **({"sentinels": data.sentinels} if data.sentinels and not self.vocabulary else {}),
             "seed": data.seed,
+            **({"labels": data.labels} if data.labels else {}),  # datasets from before there were any keep their key
         }
 
     @property
@@ -102,11 +108,14 @@ class DocumentPart:
 class TextBuild:
     """One build of a dataset of text. The text is read twice: to learn the vocabulary, and to encode it."""
 
+    sides: tuple[Side, ...] = ONE_SIDED
+
     def __init__(self, plan: DocumentsPlan, folder: Path, processes: int, progress: Progress) -> None:
         self.plan, self.data, self.folder = plan, plan.data, folder
         self.processes, self.progress = processes, progress
         self.held_out: set[bytes] = set()
         self.report: list[CorpusText] = []
+        self.labels: LabelFacts | None = None
 
     def run(self) -> Manifest:
         for role in ROLES:
@@ -116,7 +125,7 @@ class TextBuild:
                 self.progress(f"reading {name}", 0, None)
                 self.held_out.update(map(document_hash, self.raw(corpus)))
         self.progress("learning vocabulary", 0, None)
-        vocabulary = self.plan.vocabulary or learn_byte_pairs(self.sample(), self.data.vocab_size)
+        vocabulary = self.plan.vocabulary or learn_byte_pairs(self.sample(), self.data.vocab_size, self.data.sentinels)
         for name, content in vocabulary_files(vocabulary, vocabulary).items():
             (self.folder / name).write_bytes(content)
         shards = [shard for corpus in self.plan.corpora for shard in self.encode(*corpus, vocabulary)]
@@ -134,7 +143,12 @@ class TextBuild:
             source_tokenizer=None,
             shards=tuple(shards),
             checksums=compute_checksums(self.folder, [str(path.relative_to(self.folder)) for path in written]),
+            labels=self.labels,
         )
+
+    @property
+    def dev_share(self) -> float:
+        return 0.0 if self.data.dev else self.data.dev_share
 
     def raw(self, corpus: CorpusConfig) -> Iterator[str]:
         assert self.data.documents is not None
@@ -143,7 +157,7 @@ class TextBuild:
     def divided(self, corpus: CorpusConfig, cleaner: DocumentCleaner) -> Iterator[tuple[str, bool]]:
         """Yield the documents of a training corpus that are kept, and whether each is for the dev set: the end of each
         file, or some of many documents."""
-        share = 0.0 if self.data.dev else self.data.dev_share
+        share = self.dev_share
         for number, text in enumerate(self.raw(corpus)):
             if not cleaner.keeps(text):
                 continue
@@ -172,20 +186,17 @@ class TextBuild:
     def encode(self, name: str, role: Role, corpus: CorpusConfig, vocabulary: Vocabulary) -> Iterator[Shard]:
         """Encode a corpus into one store, and into another the part of it that is the dev set."""
         cleaner = self.new_cleaner()
-        train = role == "train"
-        texts = self.divided(corpus, cleaner) if train else ((text, False) for text in self.raw(corpus))
         shards = [Shard(name, role, corpus.weight, 0, 1, 0, 0)]
-        if train and self.data.dev_share and not self.data.dev:
+        if role == "train" and self.dev_share:
             shards.append(Shard(f"{name}-{DEV}", "dev", 1.0, 0, 1, 0, 0))
-        outputs = [
-            TextOutput(StoreWriter(self.folder / shard.folder(), vocabulary.vocab_size, ONE_SIDED)) for shard in shards
-        ]
+        largest = max(vocabulary.vocab_size, len(self.labels.names) + 1 if self.labels else 0)
+        outputs = [TextOutput(StoreWriter(self.folder / shard.folder(), largest, self.sides)) for shard in shards]
         size, done = sum(self.plan.sources[path].size for path in corpus_files(corpus)), 0
-        with closing(run_jobs(self.processes, partial(EncodePieces, vocabulary), jobs(texts))) as results:
+        with closing(self.encoded(role, corpus, cleaner, vocabulary)) as results:
             for pieces in results:
-                for number, ids, ends, n_bytes in pieces:
-                    outputs[number].add(ids, ends, n_bytes)
-                    done += n_bytes
+                for piece in pieces:
+                    outputs[piece.output].add(piece)
+                    done += piece.bytes
                 self.progress(
                     f"encoding {name}", sum(output.writer.pairs for output in outputs), min(1.0, done / max(1, size))
                 )
@@ -197,22 +208,51 @@ class TextBuild:
                 continue
             full = replace(shard, pairs=writer.pairs, target_tokens=writer.tokens["target"], bytes=output.bytes)
             dropped = dict(cleaner.dropped) if shard.role == "train" else {}
-            self.report.append(CorpusText(full.name, full.role, full.pairs, full.bytes, full.target_tokens, dropped))
-            yield full
+            labels = {
+                name: output.labels[number] for number, name in enumerate(self.labels.names if self.labels else ())
+            }
+            self.report.append(
+                CorpusText(full.name, full.role, full.pairs, full.bytes, full.target_tokens, dropped, labels)
+            )
+            yield full if self.labels is None else replace(full, bytes=0)
+
+    def encoded(
+        self, role: Role, corpus: CorpusConfig, cleaner: DocumentCleaner, vocabulary: Vocabulary
+    ) -> Generator["list[EncodedPiece]", None, None]:
+        """Yield the encoded pieces of a corpus, several at a time."""
+        texts = self.divided(corpus, cleaner) if role == "train" else ((text, False) for text in self.raw(corpus))
+        yield from run_jobs(self.processes, partial(EncodePieces, vocabulary), jobs(texts))
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedPiece:
+    """The tokens of a document or, if it does not end with them, of a part of it."""
+
+    output: int
+    """The number of the store that it is for."""
+    ids: NDArray[np.int32]
+    ends: bool
+    bytes: int
+    labels: NDArray[np.int32] | None = None
+    """Of each token of a whole document, if there are any: as in `Manifest.labels`."""
 
 
 class TextOutput:
     """A store that is written piece by piece."""
 
     def __init__(self, writer: StoreWriter) -> None:
-        self.writer, self.parts, self.bytes = writer, list[np.ndarray[Any, np.dtype[np.int32]]](), 0
+        self.writer, self.parts, self.bytes = writer, list[NDArray[np.int32]](), 0
+        self.labels: Counter[int] = Counter()
 
-    def add(self, ids: np.ndarray[Any, np.dtype[np.int32]], ends: bool, n_bytes: int) -> None:
-        self.parts.append(ids)
-        self.bytes += n_bytes
-        if ends:
-            whole = np.concatenate(self.parts)
-            self.writer.append_packed(Sentences(whole, np.array([len(whole)], np.int32)))
+    def add(self, piece: EncodedPiece) -> None:
+        self.parts.append(piece.ids)
+        self.bytes += piece.bytes
+        if piece.ends:
+            whole = [np.concatenate(self.parts)]
+            if piece.labels is not None:
+                whole.append(piece.labels)
+                self.labels.update((piece.labels[piece.labels > 0] - 1).tolist())
+            self.writer.append_packed(*(Sentences(each, np.array([len(each)], np.int32)) for each in whole))
             self.parts.clear()
 
 
@@ -254,9 +294,13 @@ class EncodePieces:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
-    def __call__(self, job: Job) -> list[tuple[int, np.ndarray[Any, np.dtype[np.int32]], bool, int]]:
+    def __call__(self, job: Job) -> list[EncodedPiece]:
         encode = self.vocabulary.encode_one
         return [
-            (output, np.array(encode(piece.text), np.int32), piece.ends, len(piece.text.encode("utf-8", "replace")))
+            EncodedPiece(output, np.array(encode(piece.text), np.int32), piece.ends, byte_count(piece.text))
             for output, piece in job
         ]
+
+
+def byte_count(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

@@ -125,9 +125,8 @@ class TextBatches(Batches[PackedStream[Tokens]]):
         self.masking = masking
         if config.kind != "packed":
             raise UserError("text is cut into windows of one length, without padding; leave out batches.kind")
-        self.texts = [
-            TextSlots(c.name, c.weight, c.variants[0], config.max_length, masking is not None) for c in corpora
-        ]
+        length, both_sides = self.window_length, masking is not None
+        self.texts = [TextSlots(c.name, c.weight, c.variants[0], length, both_sides) for c in corpora]
         if not any(text.slots for text in self.texts):
             raise UserError("no text to train on")
         self.per_batch = config.batch_tokens // config.max_length
@@ -143,8 +142,12 @@ class TextBatches(Batches[PackedStream[Tokens]]):
         self.sentences = self.per_batch * (1 + max(text.most_starts for text in self.texts)) + 1
 
     @property
+    def window_length(self) -> int:
+        return self.config.max_length
+
+    @property
     def slots(self) -> int:
-        return self.per_batch * self.config.max_length
+        return self.per_batch * self.window_length
 
     @property
     def n_pairs(self) -> int:
@@ -178,6 +181,10 @@ class TextBatches(Batches[PackedStream[Tokens]]):
             rows.append((corpus, row, number_of_pass))
         return self._assemble(index, np.array(rows, np.int64), windows)
 
+    def generator(self, index: int) -> np.random.Generator:
+        """The random choices of a batch."""
+        return np.random.default_rng([self.config.seed, index])
+
     def worst_case(self) -> Batch[PackedStream[Tokens]]:
         length = self.config.max_length
         tokens = np.full(length, self.special.end, np.int32)
@@ -185,6 +192,7 @@ class TextBatches(Batches[PackedStream[Tokens]]):
         return self._assemble(-1, np.full((self.per_batch, 3), -1, np.int64), [full] * self.per_batch)
 
     def _assemble(self, index: int, rows: NDArray[np.int64], windows: Sequence[Window]) -> Batch[PackedStream[Tokens]]:
+        """Make a batch of windows; those of the synthetic one, whose index is negative, have no gaps."""
         inputs, labels = (np.full(self.slots, self.special.pad, np.int32) for _ in range(2))
         cu = np.full(self.sentences + 1, self.slots, np.int32)
         at = done = 0
@@ -197,7 +205,7 @@ class TextBatches(Batches[PackedStream[Tokens]]):
         cu[done : done + len(dummies)] = dummies
         hidden = None
         if self.masking is not None and index >= 0:
-            generator = np.random.default_rng([self.config.seed, index])
+            generator = self.generator(index)
             inputs[:at], labels[:at] = self.masking.hide(inputs[:at], generator)
             hidden = int(np.count_nonzero(labels != self.special.pad))
         stream = PackedStream(inputs, number_slots(cu, self.slots), cu, labels)

@@ -19,9 +19,10 @@ import numpy as np
 
 from hark.config import ModelConfig
 from hark.engine.alignment_heads import AlignmentHeads
+from hark.errors import UserError
 from hark.machine import cpu_features
 from hark.text.vocabulary import SpecialIds
-from hark.weights import NORM_EPSILON, SCALE, Array, Weights, quantise, restore, sinusoids
+from hark.weights import SCALE, Array, Weights, quantise, restore, sinusoids
 
 MODEL = "model.bin"
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
@@ -33,8 +34,21 @@ HALVES = np.rint(np.arange(256, dtype=np.uint8).view(np.int8) / 2).astype(np.int
 """Half of each 8-bit number, by its bits."""
 StoredType = Literal["float32", "float16", "int16", "int8", "int7"]
 """int7: int8 with weights of at most 64, for CPUs that saturate larger products (`saturates`)."""
+ENCODER_POSITIONS, DECODER_POSITIONS = (f"{stack}/position_encodings/encodings" for stack in ("encoder", "decoder"))
 TokenNames = tuple[Sequence[str], Sequence[str]]
 """The names of the source's and the target's tokens."""
+
+
+def obstacle(config: ModelConfig) -> str | None:
+    """Why an encoder-decoder cannot be converted, or None."""
+    reasons = {
+        f"has {config.positions} positions": config.biases_scores,
+        "has RMSNorm": config.norm_kind == "rms",
+        f"has the activation {config.activation}": config.activation not in ACTIVATIONS,
+        "has a feed-forward network without biases": not config.feed_forward_bias,
+        "has heads that share keys and values": config.kv_heads != config.n_heads,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 @dataclass
@@ -170,6 +184,8 @@ def write_converted(
 def _variables(
     weights: Weights, config: ModelConfig, stored_type: StoredType, alignment: AlignmentHeads | None
 ) -> Variables:
+    if reason := obstacle(config):
+        raise UserError(f"this model {reason}, which hark does not convert to CTranslate2; use --engine torch")
     variables = Variables(stored_type)
     _add_encoder(variables, weights, config)
     _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
@@ -188,7 +204,7 @@ def _other_files(
         "decoder_start_token": targets[special.start],
         "add_source_bos": False,
         "add_source_eos": names is not None and adds_end,
-        "layer_norm_epsilon": NORM_EPSILON,
+        "layer_norm_epsilon": config.norm_eps,
         "multi_query_attention": False,
     }
     files = {"config.json": json.dumps(settings).encode()}
@@ -209,7 +225,7 @@ def _add_encoder(variables: Variables, weights: Weights, config: ModelConfig) ->
     _add_stack(variables, weights, config, "encoder")
     variables.number("encoder/embeddings_merge", 0)
     variables.number("encoder/multi_query_attention", 0)
-    source = "embedding" if config.tie == "all" else "source_embedding"
+    source = "source_embedding" if config.separate_source else "embedding"
     variables.stored("encoder/embeddings_0", weights, f"{source}.weight")
     for i in range(config.n_encoder_layers):
         ours, theirs = f"encoder.layers.{i}", f"encoder/layer_{i}"
@@ -222,16 +238,16 @@ def _add_decoder(variables: Variables, weights: Weights, config: ModelConfig, al
     _add_stack(variables, weights, config, "decoder")
     variables.number("decoder/alignment_layer", layer, "int16")
     variables.number("decoder/alignment_heads", len(heads), "int16")
-    if config.tie == "all":
-        variables.alias("decoder/embeddings", "encoder/embeddings_0")
-    else:
+    if config.separate_source:
         variables.stored("decoder/embeddings", weights, "embedding.weight")
+    else:
+        variables.alias("decoder/embeddings", "encoder/embeddings_0")
     match config.tie:
         case "all":
             variables.alias("decoder/projection", "encoder/embeddings_0")
         case "target":
             variables.alias("decoder/projection", "decoder/embeddings")
-        case "none":
+        case "inputs" | "none":
             variables.stored("decoder/projection", weights, "projection.weight")
     if config.output_bias:
         variables.array("decoder/projection/bias", weights["output_bias"])
@@ -255,14 +271,17 @@ def _add_stack(variables: Variables, weights: Weights, config: ModelConfig, stac
     match config.positions:
         case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
             # CTranslate2's own table is that of sinusoidal_t2t, with positions from 1.
+            if stack == "decoder":
+                variables.aliases[DECODER_POSITIONS] = ENCODER_POSITIONS
+                return
             table = sinusoids(config)
         case "learned":
             table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
         case "none":
             table = np.zeros((config.max_positions, config.d_model), np.float32)
-        case "rotary":
+        case "rotary" | "alibi" | "relative":
             return
-    variables.array(f"{stack}/position_encodings/encodings", table)
+    variables.array(ENCODER_POSITIONS if stack == "encoder" else DECODER_POSITIONS, table)
 
 
 def _add_norm(variables: Variables, weights: Weights, ours: str, theirs: str) -> None:
@@ -291,7 +310,7 @@ def _add_self_attention(variables: Variables, weights: Weights, config: ModelCon
     if config.positions == "rotary":
         variables.number(f"{theirs}/rotary_dim", config.k_width, "int32")
         variables.number(f"{theirs}/rotary_interleave", 1)
-        variables.number(f"{theirs}/rotary_base", 10000, "float32")
+        variables.number(f"{theirs}/rotary_base", config.rotary_base, "float32")
 
 
 def _add_cross_attention(

@@ -123,9 +123,8 @@ class CTranslate2Engine(Engine):
     ) -> "CTranslate2Engine":
         # A higher precision is chosen for the exact output of the model, so the whole vocabulary is used.
         shortlist = Shortlist.open(bundle.shortlist) if bundle.shortlist and compute_type == "int8" else None
-        return cls(
-            read_weights(bundle.weights), bundle.config.model, special, compute_type, threads, alignment, shortlist
-        )
+        with bundle.unconfirmed_weights() as path:
+            return cls(read_weights(path), bundle.config.model, special, compute_type, threads, alignment, shortlist)
 
     def close(self) -> None:
         """Free the memory."""

@@ -62,7 +62,8 @@ class PackedText:
 
     def encode(self, model: Transformer) -> Tensor:
         """The memories of the sentences, packed end to end."""
-        return model.encode(self.tokens_N, self.positions_N, Packed(self.cu, self.cu, self.longest))
+        bias_HTS = model.source_positions.bias(self.longest)
+        return model.encode(self.tokens_N, self.positions_N, Packed(self.cu, self.cu, self.longest, bias_HTS=bias_HTS))
 
 
 def in_batches(members: Iterable[Member], tokens_of: Callable[[Member], int], exact: bool) -> Iterator[list[Member]]:
@@ -138,7 +139,8 @@ def likely_tokens(
 
 def read(model: Transformer, source: PackedText, target: PackedText, cross: Attend) -> Tensor:
     """Return the output of the decoder's last layer."""
-    own = Packed(target.cu, target.cu, target.longest, causal=True)
+    bias_HTS = model.target_positions.bias(target.longest)
+    own = Packed(target.cu, target.cu, target.longest, causal=True, bias_HTS=bias_HTS)
     return model.decode(target.tokens_N, source.encode(model), target.positions_N, own, cross)
 
 

@@ -26,20 +26,24 @@ def open_engine(
     precision: ComputePrecision = "auto",
     threads: int | None = None,
 ) -> Engine:
-    """Open an engine: by default CTranslate2 on a CPU, the torch engine on a GPU or for a decoder alone.
+    """Open an engine: by default CTranslate2 on a CPU, the torch engine on a GPU or for models that CTranslate2 does
+    not compute.
 
     The alignment heads come from the bundle's facts.
     """
     shape = bundle.config.model.shape
     if shape == "encoder":
         raise UserError(f"{bundle.folder}: has an encoder alone, so it generates no text")
-    if shape == "decoder":
-        if engine == "ctranslate2":
-            raise UserError(f"{bundle.folder}: has a decoder alone; use --engine torch")
-        engine = "torch"
     alignment = AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)
-    if engine == "auto":
-        engine = "torch" if device.startswith("cuda") or (device == "auto" and gpu_is_usable()) else "ctranslate2"
+    if engine == "auto" and (device.startswith("cuda") or (device == "auto" and gpu_is_usable())):
+        engine = "torch"
+    if engine != "torch":
+        from hark.engine.conversion import obstacle
+
+        reason = "has a decoder alone" if shape == "decoder" else obstacle(bundle.config.model)
+        if reason and engine == "ctranslate2":
+            raise UserError(f"{bundle.folder}: {reason}; use --engine torch")
+        engine = "torch" if reason else "ctranslate2"
     if engine == "ctranslate2":
         if device not in ("auto", "cpu"):
             raise UserError(f"--engine ctranslate2 runs on the CPU only; use --engine torch for {device}")

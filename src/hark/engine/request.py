@@ -56,10 +56,14 @@ class Request:
     """Whether `Engine.news` reports tokens before the answer, if the search has one hypothesis at a time."""
     alternatives: int | None = None
     """Return the log-probability of each token, and this many of the likeliest tokens in its place; None: neither."""
+    longest: int | None = None
+    """Maximum length of the output in tokens, EOS included; None: the input's length + `search.max_extra`."""
 
     @property
     def limit(self) -> int:
         """Maximum length of the translation in tokens, EOS included: the input's length + 50 (paper, 6.1)."""
+        if self.longest is not None:
+            return self.longest
         return (len(self.source) or len(self.prefix)) + self.search.max_extra
 
 

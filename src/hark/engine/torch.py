@@ -59,7 +59,7 @@ MOST_CACHE = 1 << 34
 
 def kernels_cover(config: ModelConfig) -> bool:
     """Whether the Triton kernels compute all that a model's decoder does: they add no bias to scores."""
-    return config.positions != "alibi"
+    return not config.biases_scores
 
 
 class TorchEngine(Engine):

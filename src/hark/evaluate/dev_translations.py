@@ -44,8 +44,9 @@ class DevTranslations:
         for shard in dataset.shards("dev"):
             store, count = dataset.store(shard), min(shard.pairs, max(sentences, samples))
             settings = search if sentences else replace(search, beam=1, nbest=1)
-            # Without EOS, an empty line has no tokens, but engines need one.
-            ids = [source.as_source(store[i][0].tolist()) or [source.special.unknown] for i in range(count)]
+            # A dataset has what precedes each source. Without EOS, an empty line has no tokens, but engines need one.
+            end = [] if source.source_end is None else [source.source_end]
+            ids = [[*store[i][0].tolist(), *end] or [source.special.unknown] for i in range(count)]
             requests = [Request(each, settings, dataset.prefix(shard)) for each in ids]
             texts = [dataset.text(shard, side)[:count] for side in ("source", "target")]
             target = shard.languages[1] if shard.languages else dataset.manifest.target

@@ -32,7 +32,7 @@ def compare_encoders(
     ours, config = hark_encoder(bundle), bundle.config.model
     texts = fitting_texts(ours, sentences, config)
     proof = compare_texts(ours, theirs, texts, bound=bound, what=what, held=held)
-    return proof if config.prediction_layer else replace(proof, quantity="hidden states")
+    return proof if config.prediction_layer or config.labels else replace(proof, quantity="hidden states")
 
 
 def hark_encoder(bundle: Bundle) -> Side:
@@ -48,7 +48,9 @@ def hark_encoder(bundle: Bundle) -> Side:
         layout = model.padded_layout({"target": torch.tensor([len(source)])})
         with torch.inference_mode(), recorded(numbered(model.stack.layers)) as found:
             states = model.states(tokens_BT, layout)
-            logits = None if model.prediction is None else model.logits(model.prediction(states))
+            logits = None if model.prediction is None else model.logits(model.predicting(states))
+        if logits is not None and model.config.labels == "text":
+            logits = logits[:, :1]
         return found | {"logits": joined(states, logits)}
 
     def tokens(text: str) -> Ids:
@@ -59,8 +61,8 @@ def hark_encoder(bundle: Bundle) -> Side:
 
 def transformers_encoder(folder: Path, config: ModelConfig) -> Side:
     """Transformers' side, of a folder."""
-    has_head = config.prediction_layer
-    loaded = LazyModel(folder, "AutoModelForMaskedLM" if has_head else "AutoModel")
+    has_head = config.prediction_layer or config.labels is not None
+    loaded = LazyModel(folder, loader_of(config))
 
     def run(source: Ids) -> dict[str, Array]:
         import torch
@@ -68,7 +70,10 @@ def transformers_encoder(folder: Path, config: ModelConfig) -> Side:
         model = loaded.model
         with torch.inference_mode(), recorded(numbered(model.base_model.encoder.layer)) as found:
             output = model(input_ids=torch.tensor([list(source)]), output_hidden_states=True)
-        return found | {"logits": joined(output.hidden_states[-1], output.logits if has_head else None)}
+        logits = output.logits if has_head else None
+        if logits is not None and config.labels == "text":
+            logits = logits[:, None]  # they have no axis of positions
+        return found | {"logits": joined(output.hidden_states[-1], logits)}
 
     def tokens(text: str) -> Ids:
         # Some folders have a tokenizer that pads or cuts texts.
@@ -78,11 +83,23 @@ def transformers_encoder(folder: Path, config: ModelConfig) -> Side:
     return text_side(f"transformers {version('transformers')}, float32", tokens, run, loaded.release)
 
 
+def loader_of(config: ModelConfig) -> str:
+    """The class of transformers that loads a model with its head."""
+    match config.labels:
+        case "text":
+            return "AutoModelForSequenceClassification"
+        case "words":
+            return "AutoModelForTokenClassification"
+        case None:
+            return "AutoModelForMaskedLM" if config.prediction_layer else "AutoModel"
+
+
 def numbered(layers: Iterable[Any]) -> dict[str, Any]:
     return {f"layer {i}": layer for i, layer in enumerate(layers, 1)}
 
 
 def joined(states: "Tensor", logits: "Tensor | None") -> Array:
-    """Hidden states and logits side by side, so that both are compared."""
-    parts = (states, logits)
+    """Hidden states and logits side by side, so that both are compared. The only logits of a text stand beside each
+    state."""
+    parts = (states, None if logits is None else logits.expand(-1, states.shape[1], -1))
     return np.concatenate([part[0].float().numpy() for part in parts if part is not None], axis=-1)

@@ -90,7 +90,7 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
     ours = exporter.hark_side()
     texts = fitting_texts(ours, sentences, exporter.bundle.config.model)
     theirs, held = exporter.open_side(folder), enough_logits(exporter.bundle.weights.stat().st_size)
-    compare_sides = compare if exporter.bundle.facts.pairs else compare_texts
+    compare_sides = compare_texts if exporter.bundle.config.model.shape == "decoder" else compare
     return compare_sides(ours, theirs, texts, bound=exporter.bound, what=what, held=held)
 
 

@@ -11,8 +11,10 @@ import sentencepiece
 
 from hark.config import DecodeConfig
 from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.conversion import obstacle
 from hark.engine.ctranslate2 import BY_LOG_PROB, ComputeType, convert
 from hark.engine.opening import default_precision
+from hark.errors import UserError
 from hark.exchange.exporter import HALF_BOUND, SHARED, SOURCE, TARGET, Exporter, ExportPrecision
 from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import BOUND, Ids, Side
@@ -30,7 +32,8 @@ class CTranslate2Exporter(Exporter):
     precisions: ClassVar[tuple[ExportPrecision, ...]] = ("int8", "float32", "float16", "int16")
 
     def refuse(self) -> None:
-        """CTranslate2 expresses every model of hark."""
+        if reason := obstacle(self.bundle.config.model):
+            raise UserError(f"{self.bundle.folder}: {reason}, which hark does not convert to CTranslate2")
         self.sentencepiece_files()
 
     def write(self, folder: Path) -> None:

@@ -76,7 +76,7 @@ class DecoderExporter(HuggingFaceExporter):
             "architectures": [self.architecture],
             "vocab_size": config.vocab_size,
             # A factor on the embeddings is in their weights, which therefore differ from those of the output.
-            "tie_word_embeddings": config.tie != "none" and not config.scale_embedding,
+            "tie_word_embeddings": not (config.separate_output or config.scale_embedding),
             "dtype": self.precision,
         }
         return common | self.generation() | self.own_settings()

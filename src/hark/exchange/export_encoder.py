@@ -10,9 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from hark.exchange.encoder_parity import transformers_encoder
+from hark.exchange.encoder_parity import loader_of, transformers_encoder
 from hark.exchange.huggingface_exporter import HuggingFaceExporter
-from hark.exchange.import_encoder import BERT, BERT_SPECIAL, EMBEDDING, POSITIONS, ROBERTA, TOKEN_TYPES, EncoderLayout
+from hark.exchange.import_encoder import (
+    BERT,
+    BERT_SPECIAL,
+    EMBEDDING,
+    POSITIONS,
+    ROBERTA,
+    TOKEN_TYPES,
+    EncoderLayout,
+    label_output,
+)
 from hark.exchange.import_encoder import names as module_names
 from hark.exchange.parity import Side
 from hark.text.byte_pairs import ORIGINAL_SPACE
@@ -26,12 +35,13 @@ ACTIVATIONS = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu", "swish":
 
 @dataclass(frozen=True)
 class EncoderExporter(HuggingFaceExporter):
-    """Writes a BertForMaskedLM, BertModel, RobertaForMaskedLM or RobertaModel."""
+    """Writes a BertForMaskedLM, BertModel, RobertaForMaskedLM or RobertaModel, or one ...ForSequenceClassification or
+    ...ForTokenClassification."""
 
     def refuse(self) -> None:
         config, words = self.bundle.config.model, self.vocabularies[1]
         heads = {config.n_heads * config.k_width, config.n_heads * config.v_width, config.kv_heads * config.k_width}
-        kept = WordPieceRules.max_characters
+        kept, labels = WordPieceRules.max_characters, self.bundle.facts.labels
         known = isinstance(words, PieceVocabulary) and (
             words.is_byte_pairs
             or (is_word_pieces(words.model) and WordPieceRules.load(words.model, words.name).max_characters == kept)
@@ -46,7 +56,8 @@ class EncoderExporter(HuggingFaceExporter):
             "scales its embeddings": config.scale_embedding,
             "lacks biases": not (config.attention_bias and config.feed_forward_bias),
             "has an output bias, but no prediction layer": config.output_bias and not config.prediction_layer,
-            "has separate embeddings": config.tie == "none",
+            "has separate embeddings": config.separate_output and not config.labels,
+            "reads pairs with one token between them": self.layout is ROBERTA and labels is not None and labels.pairs,
             "has a vocabulary of another kind than BERT or RoBERTa": not known,
         }
         self.refuse_for(reasons, "which neither BERT nor RoBERTa has")
@@ -70,7 +81,8 @@ class EncoderExporter(HuggingFaceExporter):
     @property
     def architecture(self) -> str:
         name = "Roberta" if self.layout is ROBERTA else "Bert"
-        return name + ("ForMaskedLM" if self.bundle.config.model.prediction_layer else "Model")
+        task = loader_of(self.bundle.config.model).removeprefix("AutoModel")
+        return name + (task or "Model")
 
     def own_settings(self) -> dict[str, Any]:
         return {"model_type": "roberta", "type_vocab_size": 1} if self.layout is ROBERTA else {"model_type": "bert"}
@@ -99,7 +111,14 @@ class EncoderExporter(HuggingFaceExporter):
             "tie_word_embeddings": True,
             "dtype": self.precision,
         }
-        return common | self.own_settings()
+        return common | self.label_settings() | self.own_settings()
+
+    def label_settings(self) -> dict[str, Any]:
+        labels = self.bundle.facts.labels
+        if labels is None:
+            return {}
+        names = dict(enumerate(labels.names))
+        return {"id2label": names, "label2id": {name: number for number, name in names.items()}}
 
     def tokenizer_files(self) -> Mapping[str, bytes | dict[str, Any]]:
         words = self.words
@@ -121,16 +140,20 @@ class EncoderExporter(HuggingFaceExporter):
 
     def tensors(self) -> Iterator[tuple[str, Array]]:
         weights, config = as_floats(self.weights), self.bundle.config.model
-        prefix = self.layout.prefix if config.prediction_layer else ""
+        prefix = self.layout.prefix if config.prediction_layer or config.labels else ""
         yield prefix + EMBEDDING, weights["embedding.weight"]
         unused = np.zeros((self.first_row, config.d_model), np.float32)
         yield prefix + POSITIONS, np.concatenate([unused, weights["target_positions.weight"]])
         yield prefix + TOKEN_TYPES, np.zeros((self.settings()["type_vocab_size"], config.d_model), np.float32)
         for ours, theirs in module_names(config, self.layout):
-            name = theirs if ours.startswith("prediction.") else prefix + theirs
+            in_head = ours.startswith("prediction.") and theirs != BERT.label_dense  # BERT's is part of the model
+            name = theirs if in_head else prefix + theirs
             yield f"{name}.weight", weights[f"{ours}.weight"]
             yield f"{name}.bias", weights[f"{ours}.bias"]
-        if config.prediction_layer:
+        if config.labels:
+            yield f"{label_output(config, self.layout)}.weight", weights["projection.weight"]
+            yield f"{label_output(config, self.layout)}.bias", weights["output_bias"]
+        elif config.prediction_layer:
             yield self.layout.bias, weights.get("output_bias", np.zeros(config.vocab_size, np.float32))
 
     def open_side(self, folder: Path) -> Side:

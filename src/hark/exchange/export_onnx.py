@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hark.engine.conversion import obstacle
 from hark.errors import UserError, require
 from hark.exchange.exporter import SHARED, SOURCE, TARGET, Exporter, ExportPrecision, with_version
 from hark.exchange.hark_side import hark_side
@@ -46,6 +47,8 @@ class OnnxExporter(Exporter):
                 f"{folder}: numbers its pieces otherwise than sentencepiece, as imported models do, which the program "
                 "of the ONNX export does not support; use ctranslate2 or huggingface"
             )
+        if reason := obstacle(config):
+            raise UserError(f"{folder}: {reason}, which the ONNX export does not support; use huggingface")
         if config.positions == "rotary":
             raise UserError(f"{folder}: has rotary positions, which the ONNX export does not support; use ctranslate2")
         if sum(each.nbytes for each in self.weights.values()) > MAX_FILE_BYTES:

@@ -10,7 +10,7 @@ from hark.bundle import write_bundle
 from hark.card import describe_shape
 from hark.config import BatchConfig, Config, DataConfig, DecodeConfig, ModelConfig
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, LanguagePair, LanguageTags, MakingFacts, OriginFacts, VocabularyFacts
+from hark.facts import Facts, LabelFacts, LanguagePair, LanguageTags, MakingFacts, OriginFacts, VocabularyFacts
 from hark.text.piece_vocabulary import PieceTable, piece_files
 from hark.weights import Weights, store, write_weights
 
@@ -31,14 +31,15 @@ class ForeignModel:
     """The sentencepiece model of the source."""
     target_model: bytes
     pairs: tuple[LanguagePair, ...]
-    """None, if the model has one stack."""
+    """None, if the model has one stack, or turns texts into others of any kind."""
     origin: OriginFacts
     language_tags: LanguageTags = "none"
     decode: DecodeConfig = DecodeConfig()
     weights_note: str = ""
     """How the weights were stored, if not in float32."""
     languages: tuple[str, ...] = ()
-    """The languages of the text that a model of one stack was trained on."""
+    """The languages of the text that a model without pairs was trained on."""
+    labels: LabelFacts | None = None
 
     @property
     def first_language(self) -> str:
@@ -70,6 +71,7 @@ class ForeignModel:
             vocabulary=VocabularyFacts(kind="pieces", language_tags=self.language_tags),
             making=MakingFacts(weights=self.weights_note, parameters=parameters, storage="float32"),
             origin=self.origin,
+            labels=self.labels,
         )
 
     def write(self, folder: Path) -> None:
@@ -115,15 +117,17 @@ def _all(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
     width, source = config.d_model, config.source_vocab_size or config.vocab_size
     translates = config.shape == "encoder-decoder"
     yield "embedding.weight", (config.vocab_size, width)
-    if config.tie != "all" and translates:
+    if config.separate_source and translates:
         yield "source_embedding.weight", (source, width)
-    if config.tie == "none":
-        yield "projection.weight", (config.vocab_size, width)
-    if config.output_bias:
-        yield "output_bias", (config.vocab_size,)
+    if config.separate_output:
+        yield "projection.weight", (config.n_outputs, width)
+    if config.output_bias or config.labels:
+        yield "output_bias", (config.n_outputs,)
     for side in ("source", "target") if translates else ("target",):
         if config.positions == "learned":
             yield f"{side}_positions.weight", (config.max_positions, width)
+        if config.positions == "relative":
+            yield f"{side}_positions.weight", (config.relative_buckets, config.n_heads)
         if config.embedding_norm:
             yield from _norm(f"{side}_norm", config)
     for stack, layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
@@ -133,9 +137,10 @@ def _all(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
             yield from _norm(f"{stack}.norm", config)
         for layer in range(layers):
             yield from _layer(f"{stack}.layers.{layer}", config, cross=stack == "decoder" and translates)
-    if config.prediction_layer:
+    if config.labels == "text" or (config.prediction_layer and not config.labels):
         yield "prediction.dense.weight", (width, width)
         yield "prediction.dense.bias", (width,)
+    if config.prediction_layer and not config.labels:
         yield from _norm("prediction.norm", config)
 
 

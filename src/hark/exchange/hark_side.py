@@ -11,7 +11,9 @@ import numpy as np
 import hark
 from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
+from hark.engine.conversion import obstacle
 from hark.engine.ctranslate2 import ComputeType, CTranslate2Engine
+from hark.engine.interface import Engine
 from hark.engine.request import Request
 from hark.errors import UserError
 from hark.exchange.parity import Ids, Lazy, Side, recorded
@@ -36,20 +38,27 @@ def hark_side(
     weights: Weights | None = None,
     max_target: int | None = None,
 ) -> Side:
-    """Hark's side for a language pair, by default the model's first. Logits and layers require torch and float32.
+    """Hark's side for a language pair, by default the model's first; a model that has none needs none. Logits and layers
+    require torch and float32.
 
     weights: those of the bundle by default; pass others to compare with an export whose weights were rounded.
     max_target: tokens of a translation that are compared, by default as many as the model has positions.
     """
-    source_language, target_language = pair or bundle.facts.pairs[0]
+    source_language, target_language = pair or (bundle.facts.pairs[0] if bundle.facts.pairs else (None, None))
     source, target = open_vocabularies(bundle)
     config, stored = bundle.config.model, WeightFile(bundle.weights) if weights is None else weights
     # What an untrained model writes may take more tokens when it is encoded again.
     longest = min(max_target or config.max_positions, config.max_positions - 1)
-    loaded = Lazy(
-        lambda: CTranslate2Engine(stored, config, target.special, precision, threads=1, frugal=True, all_bits=True),
-        CTranslate2Engine.close,
-    )
+    network = Lazy(lambda: build_network(stored, config))
+
+    def open_engine() -> Engine:
+        if obstacle(config) is None:
+            return CTranslate2Engine(stored, config, target.special, precision, threads=1, frugal=True, all_bits=True)
+        from hark.engine.torch import TorchEngine
+
+        return TorchEngine(network.model, target.special, "cpu", "float32")
+
+    loaded = Lazy(open_engine, Engine.close)
     prefix = target.prefix(target_language)
 
     def source_tokens(text: str) -> Ids:
@@ -61,7 +70,7 @@ def hark_side(
         found: list[str] = []
         for first in range(0, len(requests), AT_ONCE):
             answers = dict(loaded.model.run(requests[first : first + AT_ONCE]))
-            found += [target.decode_one(answers[place][0].tokens) for place in range(len(answers))]
+            found += [target.decode_one(answers[place][0].tokens).strip() for place in range(len(answers))]
         return found
 
     def log_probs(source_ids: Ids, target_ids: Ids) -> Array:
@@ -78,7 +87,6 @@ def hark_side(
     )
     if precision != "float32" or find_spec("torch") is None:
         return side
-    network = Lazy(lambda: build_network(stored, config))
 
     def run(source_ids: Ids, target_ids: Ids) -> dict[str, Array]:
         return run_layers(network.model, source_ids, [target.special.start, *target_ids])
@@ -156,10 +164,9 @@ def run_layers(model: "Model", source: Ids, target: Ids) -> dict[str, Array]:
     """The outputs of all layers, and the logits, of one sentence pair; `target` begins with the start token."""
     import torch
 
-    from hark.model.layout import padded_layout
-
     tokens = torch.tensor([source]), torch.tensor([target])
-    layout = padded_layout(*(torch.tensor([ids.shape[1]]) for ids in tokens))
+    lengths = {name: torch.tensor([ids.shape[1]]) for name, ids in zip(("source", "target"), tokens, strict=True)}
+    layout = model.padded_layout(lengths)
     with torch.inference_mode(), recorded(layers_of(model)) as found:
         logits = model(*tokens, layout)
     return found | {"logits": logits[0].numpy()}

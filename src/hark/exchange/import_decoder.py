@@ -172,7 +172,7 @@ def decoder_vocabulary(folder: Path, settings: dict[str, Any], size: int) -> tup
     splitting = splitting_of(tree, path) if tree else "gpt2"
     pieces_there, merges = tokenizer_pieces(tree, size, path) if tree else read_byte_pairs(folder, size)
     special = SpecialIds(pad, end, start, end)  # no text has an unknown token
-    text_start = begins_with_token(tree) if begins is None else begins is True
+    text_start = text_lead(tree.get("post_processor")) is not None if begins is None else begins is True
     return text_table(special, pieces_there, silent, text_start, splitting), merges
 
 
@@ -203,10 +203,14 @@ def steps(tree: Any) -> list[dict[str, Any]]:
     return [tree]
 
 
-def begins_with_token(tree: dict[str, Any]) -> bool:
-    """Whether a template puts a special token before every text."""
-    templates = [step["single"] for step in steps(tree.get("post_processor")) if "single" in step]
-    return any("SpecialToken" in template[0] for template in templates if template)
+def text_lead(processor: Any) -> str | None:
+    """The special token that the last step of tokenizer.json puts before every text, if it does."""
+    for step in steps(processor):
+        if "cls" in step:  # of BERT's and RoBERTa's own kinds
+            return str(step["cls"][0])
+        if step.get("single") and "SpecialToken" in step["single"][0]:
+            return str(step["single"][0]["SpecialToken"]["id"])
+    return None
 
 
 def splitting_of(tree: dict[str, Any], path: Path) -> Splitting:

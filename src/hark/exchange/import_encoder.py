@@ -2,13 +2,13 @@
 
 Their layouts differ in names, and in the rows of the table of positions that RoBERTa leaves unused, up to that of its
 padding id. Both add an embedding that tells the two segments of a pair apart. Hark reads one segment, so that of the
-first is added to every position. What pools the first token, or judges whether sentences follow each other, is left
-out.
+first is added to every position. What judges whether sentences follow each other is left out, and so is what pools the
+first token, unless a classifier reads it.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_settings import by_id, licence_of, read_byte_pairs, setting, stored_as
 from hark.exchange.language_codes import MODEL, sentencepiece_pieces
 from hark.exchange.recognition import own_facts
-from hark.facts import OriginFacts
+from hark.facts import LabelFacts, LabelsOf, OriginFacts
 from hark.settings import SettingError
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
@@ -47,6 +47,8 @@ BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SPECIAL = ("<pad>", "<unk>", "<s>", "</s>", "<mask>")
 LEFT_OUT = re.compile(r"pooler\.|cls\.seq_relationship\.|embeddings\.(position_ids|token_type_ids)$")
 OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+LABELS_OF: dict[str, LabelsOf] = {"ForSequenceClassification": "text", "ForTokenClassification": "words"}
+"""By the end of the name of an architecture."""
 NOTE = "the embedding of the first segment is part of the table of positions"
 
 
@@ -60,6 +62,9 @@ class EncoderLayout:
     norm: str
     decoder: str
     bias: str
+    label_dense: str
+    """Reads the first token, for the label of a text."""
+    label_output: str
 
 
 BERT = EncoderLayout(
@@ -68,8 +73,18 @@ BERT = EncoderLayout(
     "cls.predictions.transform.LayerNorm",
     "cls.predictions.decoder",
     "cls.predictions.bias",
+    "pooler.dense",
+    "classifier",
 )
-ROBERTA = EncoderLayout("roberta.", "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias")
+ROBERTA = EncoderLayout(
+    "roberta.",
+    "lm_head.dense",
+    "lm_head.layer_norm",
+    "lm_head.decoder",
+    "lm_head.bias",
+    "classifier.dense",
+    "classifier.out_proj",
+)
 LAYOUTS = {"bert": BERT, "roberta": ROBERTA, "xlm-roberta": ROBERTA}
 
 
@@ -78,18 +93,22 @@ def is_encoder(folder: Path) -> bool:
 
 
 def read_encoder(folder: Path, languages: tuple[str, ...], source: str) -> ForeignModel:
-    """Read a model with the layer that fills gaps (BertForMaskedLM, BertForPreTraining, RobertaForMaskedLM) or without
-    (BertModel). `source` is its name in the facts."""
+    """Read a model with the layer that fills gaps (BertForMaskedLM, BertForPreTraining, RobertaForMaskedLM), with
+    labels (BertForSequenceClassification, RobertaForTokenClassification), or without either (BertModel). `source` is
+    its name in the facts."""
     settings = read_json(folder / "config.json")
     layout, is_bert = LAYOUTS[settings["model_type"]], settings["model_type"] == "bert"
+    labels = read_labels(settings, folder)
     weights = {
         plain_name(name, layout.prefix): array
         for name, array in read_huggingface_weights(folder).items()
-        if not LEFT_OUT.search(name)
+        if is_read(name, layout, labels)
     }
     size = setting(settings, "vocab_size", int)
     first = 0 if is_bert else setting(settings, "pad_token_id", int) + 1
     config = encoder_config(settings, weights, layout, first, folder)
+    if labels is not None:
+        config = replace(config, labels=labels.of, n_labels=len(labels.names))
     table, model_file = word_piece_table(folder, size) if is_bert else roberta_table(folder, settings, size)
     facts = own_facts(folder)
     model = ForeignModel(
@@ -102,9 +121,36 @@ def read_encoder(folder: Path, languages: tuple[str, ...], source: str) -> Forei
         languages=languages or (facts.languages if facts else ("en",)),
         origin=OriginFacts(f"huggingface {settings['model_type']}", source, licence=licence_of(folder)),
         weights_note="; ".join(filter(None, (stored_as(settings), NOTE))),
+        labels=labels,
     )
     model.check(folder)
     return model
+
+
+def read_labels(settings: dict[str, Any], folder: Path) -> LabelFacts | None:
+    """What a classifier of texts or words predicts; None for other models."""
+    (architecture, *_) = setting(settings, "architectures", list, [""]) or [""]
+    of = next((of for ending, of in LABELS_OF.items() if architecture.endswith(ending)), None)
+    if of is None:
+        return None
+    by_number = {int(number): str(name) for number, name in (settings.get("id2label") or {}).items()}
+    names = tuple(by_number[number] for number in sorted(by_number)) or ("LABEL_0", "LABEL_1")
+    problem = settings.get("problem_type")
+    if len(names) < 2 or problem not in (None, "single_label_classification"):
+        raise UserError(f"{folder}: predicts a number, or several labels at once, which hark does not; {architecture}")
+    if len(set(names)) < len(names):
+        raise UserError(f"{folder / 'config.json'}: id2label has a name twice")
+    return LabelFacts(of, names)
+
+
+def is_read(name: str, layout: EncoderLayout, labels: LabelFacts | None) -> bool:
+    """Whether a weight is part of the model, as hark has it."""
+    reads_first = labels is not None and labels.of == "text" and layout.label_dense in name
+    return reads_first or not LEFT_OUT.search(name)
+
+
+def label_output(config: ModelConfig, layout: EncoderLayout) -> str:
+    return layout.label_output if config.labels == "text" else "classifier"
 
 
 def plain_name(name: str, prefix: str) -> str:
@@ -157,7 +203,9 @@ def names(config: ModelConfig, layout: EncoderLayout) -> Iterator[tuple[str, str
     for i in range(config.n_encoder_layers):
         for ours, theirs in LAYER.items():
             yield f"encoder.layers.{i}.{ours}", f"encoder.layer.{i}.{theirs}"
-    if config.prediction_layer:
+    if config.labels == "text":
+        yield "prediction.dense", layout.label_dense
+    elif config.prediction_layer:
         yield "prediction.dense", layout.dense
         yield "prediction.norm", layout.norm
 
@@ -177,6 +225,9 @@ def convert(
     found["target_positions.weight"] = take(POSITIONS)[first:] + take(TOKEN_TYPES)[0]
     for ours, theirs in names(config, layout):
         found[f"{ours}.weight"], found[f"{ours}.bias"] = take(f"{theirs}.weight"), take(f"{theirs}.bias")
+    if config.labels:
+        output_name = label_output(config, layout)
+        found["projection.weight"], found["output_bias"] = take(f"{output_name}.weight"), take(f"{output_name}.bias")
     # What is tied may be stored under both names; of what is not, the decoder's counts.
     output, bias = (left.pop(f"{layout.decoder}.{part}", None) for part in ("weight", "bias"))
     if config.tie == "none":

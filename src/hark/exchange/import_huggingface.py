@@ -3,7 +3,7 @@
 All have the layout of BART. Marian is post-norm, Pegasus pre-norm, both with sinusoids; BART is post-norm with learned
 positions, a norm of embeddings, and byte-level BPE. Its every source begins with <s>, and every translation is forced
 to begin with a token, usually <s>: as with M2M100, where these are the tags of languages. So both are the tags of the
-model's only languages.
+model's only languages. Without languages, BART turns texts into others, and both are tokens that precede these.
 """
 
 import re
@@ -27,8 +27,16 @@ from hark.exchange.huggingface_settings import (
     setting,
     vocabulary,
 )
-from hark.exchange.import_decoder import read_gpt2, read_llama
+from hark.exchange.import_decoder import (
+    DEFAULT_LANGUAGES,
+    TOKENIZER,
+    decoder_vocabulary,
+    read_gpt2,
+    read_llama,
+    text_lead,
+)
 from hark.exchange.import_multilingual import read_multilingual
+from hark.exchange.import_t5 import read_t5
 from hark.exchange.language_codes import Languages, all_pieces, hark_codes, refuse_others
 from hark.exchange.recognition import own_facts
 from hark.facts import LanguagePair
@@ -42,29 +50,31 @@ PEGASUS_SPECIAL = re.compile(r"<(?:mask_[12]|unk_\d+)>")
 POSITIONS_BOUND = 1e-3
 """Largest difference from the computed table of positions: half precision rounds by less."""
 LANGUAGE_TAG = re.compile(r">>(.+)<<")
-START, UNKNOWN = "<s>", "<unk>"
-BART_SILENT = ("<pad>", "</s>", "<mask>")
+START, UNKNOWN, MASK = "<s>", "<unk>", "<mask>"
+BART_SILENT = ("<pad>", "</s>", MASK)
 
 
 def read_huggingface(folder: Path, languages: Languages, source: str, of_text: tuple[str, ...] = ()) -> ForeignModel:
     """Read a Hugging Face folder of any supported architecture; `source` is its name in the facts.
 
-    of_text: the languages of a model of one stack."""
+    of_text: the languages of a model without pairs."""
     kind = read_json(folder / "config.json").get("model_type")
     match kind:
         case "marian":
             return read_marian(folder, languages, source)
         case "bart":
-            return read_bart(folder, languages, source)
+            return read_bart(folder, languages, source, of_text)
         case "pegasus":
             return read_pegasus(folder, languages, source)
         case "m2m_100" | "mbart":
             return read_multilingual(folder, kind, languages, source)
+        case "t5":
+            return read_t5(folder, of_text, source)
         case "gpt2":
             return read_gpt2(folder, of_text, source)
         case "llama" | "mistral":
             return read_llama(folder, of_text, source)
-    known = "marian, pegasus, bart, m2m_100, mbart, bert, gpt2, llama, mistral and roberta"
+    known = "marian, pegasus, bart, m2m_100, mbart, t5, bert, gpt2, llama, mistral and roberta"
     raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has {known}")
 
 
@@ -206,16 +216,32 @@ def tagged_table(
     return table, tuple((one, two) for one in sources for two in targets if one != two)
 
 
-def read_bart(folder: Path, languages: Languages, source: str) -> ForeignModel:
-    """Read a BartForConditionalGeneration."""
+def read_bart(folder: Path, languages: Languages, source: str, of_text: tuple[str, ...] = ()) -> ForeignModel:
+    """Read a BartForConditionalGeneration: with languages as a translation model, without as one that turns texts into
+    others."""
     settings = read_json(folder / "config.json")
     weights = read_huggingface_weights(folder)
     if not setting(settings, "tie_word_embeddings", bool, True) and OUTPUT in weights:
         raise UserError(f"{folder}: has an output matrix of its own, which BART's layout in hark does not have")
     size = setting(settings, "vocab_size", int)
     config = model_config(settings, weights, folder, positions="learned", embedding_norm=True, vocab_size=size)
-    pieces, merges = read_byte_pairs(folder, size)
     default = default_languages(folder, settings, source)
+    if not any(languages + default):
+        table, merges = bart_text_table(folder, settings, size)
+        own = own_facts(folder)
+        return checked_model(
+            folder,
+            settings,
+            weights,
+            config,
+            source,
+            table=table,
+            source_model=merges,
+            target_model=merges,
+            pairs=(),
+            languages=of_text or (own.languages if own else DEFAULT_LANGUAGES),
+        )
+    pieces, merges = read_byte_pairs(folder, size)
     refuse_others(languages, default, folder)
     sides = [given or known for given, known in zip(languages, default, strict=True)]
     if [len(side) for side in sides] != [1, 1] or sides[0] == sides[1]:
@@ -237,6 +263,32 @@ def read_bart(folder: Path, languages: Languages, source: str) -> ForeignModel:
         pairs=((source_language, target_language),),
         language_tags="target",
     )
+
+
+def bart_text_table(folder: Path, settings: dict[str, Any], size: int) -> tuple[PieceTable, bytes]:
+    """A vocabulary of texts whose languages nobody names. BART's tokenizer puts <s> before each, unless its files say
+    otherwise."""
+    table, merges = decoder_vocabulary(folder, settings, size)
+    generation = {**settings, **read_optional_json(folder / "generation_config.json")}
+    forced = generation.get("forced_bos_token_id")
+    if forced is not None and not (type(forced) is int and 0 <= forced < size):
+        raise UserError(f"{folder}: forced_bos_token_id is {forced!r}, which is not in the vocabulary of {size}")
+    lead = START if START in table.target else None
+    if processor := read_optional_json(folder / TOKENIZER).get("post_processor"):
+        lead = text_lead(processor)
+    end = setting(settings, "eos_token_id", int)
+    return replace(
+        table,
+        special=replace(
+            table.special,
+            unknown=table.target.index(UNKNOWN) if UNKNOWN in table.target else table.special.unknown,
+            start=setting(settings, "decoder_start_token_id", int, end),
+        ),
+        silent=tuple(dict.fromkeys((*table.silent, *BART_SILENT))),
+        mask=table.target.index(MASK) if MASK in table.target else None,
+        source_lead=() if lead is None else (table.target.index(lead),),
+        target_lead=() if forced is None else (forced,),
+    ), merges
 
 
 def language_tokens(folder: Path, settings: dict[str, Any], pieces: tuple[str, ...]) -> tuple[str, str]:

@@ -152,7 +152,7 @@ def prove(
         from hark.exchange.encoder_parity import compare_encoders
 
         return compare_encoders(bundle, theirs, sentences, what=what, held=held)
-    if not foreign.pairs:
+    if foreign.config.shape == "decoder":
         ours = hark_text_side(bundle)
         return compare_texts(ours, theirs, fitting_texts(ours, sentences, foreign.config), what=what, held=held)
     ours = hark_side(bundle, max_target=MAX_COMPARED_TOKENS)
@@ -182,9 +182,10 @@ def open_side(foreign: ForeignModel, path: Path, kind: ImportKind) -> Side:
     if kind == "huggingface":
         from hark.exchange.transformers_side import transformers_side, transformers_text_side
 
-        if not foreign.pairs:
+        if foreign.config.shape == "decoder":
             return transformers_text_side(path)
-        return transformers_side(path, foreign.table, foreign.language_tags, foreign.pairs[0])
+        pair = foreign.pairs[0] if foreign.pairs else None
+        return transformers_side(path, foreign.table, foreign.language_tags, pair, foreign.config.max_positions)
     from hark.exchange.ctranslate2_original import original_side
 
     return original_side(path / "model" if kind == "argos" else path, foreign)

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import hark
 from hark.config import ModelConfig
-from hark.weights import NORM_EPSILON, SCALE, Weights, sinusoids
+from hark.weights import SCALE, Weights, sinusoids
 
 OPSET = 17
 """The first version with LayerNormalization; onnxruntime has it since 1.12 (2022)."""
@@ -92,7 +92,7 @@ class Graph:
 
     def norm(self, x: str, name: str) -> str:
         parts = (self.constant(self.weights[f"{name}.{part}"], name=f"{name}.{part}") for part in ("weight", "bias"))
-        return self.add("LayerNormalization", x, *parts, axis=-1, epsilon=NORM_EPSILON)
+        return self.add("LayerNormalization", x, *parts, axis=-1, epsilon=self.config.norm_eps)
 
     def embed(self, tokens: str, embedding: str, positions: str, first: str | None) -> str:
         """Embeddings and positions; `first` is the position of the first token, 0 by default."""
@@ -188,7 +188,7 @@ def encoder_graph(weights: Weights, config: ModelConfig) -> Any:
     graph = Graph(weights, config)
     tokens = graph.input("tokens", TensorProto.INT64, ["sentences", "source"])
     bias = graph.source_bias()
-    embedding = "embedding.weight" if config.tie == "all" else "source_embedding.weight"
+    embedding = "source_embedding.weight" if config.separate_source else "embedding.weight"
     x = graph.embed(tokens, embedding, "source_positions.weight", None)
 
     def attend(x: str, name: str) -> str:
@@ -241,7 +241,7 @@ def decoder_graph(weights: Weights, config: ModelConfig) -> Any:
         x = graph.sub_layer(x, f"decoder.layers.{i}.cross_attention", attend_source)
         x = graph.sub_layer(x, f"decoder.layers.{i}.feed_forward", graph.feed_forward)
     x = graph.last_norm(x, "decoder")
-    if config.tie == "none":
+    if config.separate_output:
         projection = graph.matrix("projection.weight", transpose=True)
     else:  # the embedding's matrix is stored once, so it is transposed on loading
         projection = graph.add("Transpose", graph.matrix("embedding.weight", transpose=False), perm=[1, 0])

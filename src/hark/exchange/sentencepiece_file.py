@@ -10,21 +10,36 @@ from typing import Literal
 PieceKind = Literal["normal", "unknown", "control", "user_defined", "unused", "byte"]
 KINDS: dict[PieceKind, int] = {"normal": 1, "unknown": 2, "control": 3, "user_defined": 4, "unused": 5, "byte": 6}
 VARINT, BYTES, FLOAT = 0, 2, 5
-BPE = 2
+UNIGRAM, BPE = 1, 2
 
 
 def sentencepiece_bpe(
     pieces: Sequence[str], scores: Sequence[float], kinds: Sequence[PieceKind], add_space: bool = True
 ) -> bytes:
     """A BPE model with byte fallback that changes no text but, with `add_space`, puts a space before it."""
-    model = b""
-    for piece, score, kind in zip(pieces, scores, kinds, strict=True):
-        entry = field(1, piece.encode()) + number(FLOAT, 2) + struct.pack("<f", score) + field(3, KINDS[kind])
-        model += field(1, entry)
     trainer = field(3, BPE) + field(4, len(pieces)) + field(35, 1)  # model_type, vocab_size, byte_fallback
     # name, add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces
     normalizer = field(1, b"identity") + field(3, int(add_space)) + field(4, 0) + field(5, 1)
-    return model + field(2, trainer) + field(3, normalizer)
+    return entries(pieces, scores, kinds) + field(2, trainer) + field(3, normalizer)
+
+
+def sentencepiece_unigram(
+    pieces: Sequence[str], scores: Sequence[float], kinds: Sequence[PieceKind], characters: bytes
+) -> bytes:
+    """A unigram model that makes runs of white space one space, and puts one before a text. `characters`: the table by
+    which it replaces some; empty: none."""
+    trainer = field(3, UNIGRAM) + field(4, len(pieces))
+    # name, precompiled_charsmap, add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces
+    table = field(1, b"user_defined") + field(2, characters) if characters else field(1, b"identity")
+    normalizer = table + field(3, 1) + field(4, 1) + field(5, 1)
+    return entries(pieces, scores, kinds) + field(2, trainer) + field(3, normalizer)
+
+
+def entries(pieces: Sequence[str], scores: Sequence[float], kinds: Sequence[PieceKind]) -> bytes:
+    return b"".join(
+        field(1, field(1, piece.encode()) + number(FLOAT, 2) + struct.pack("<f", score) + field(3, KINDS[kind]))
+        for piece, score, kind in zip(pieces, scores, kinds, strict=True)
+    )
 
 
 def field(place: int, value: int | bytes) -> bytes:

@@ -16,8 +16,11 @@ from hark.text.piece_vocabulary import PieceTable
 from hark.weights import Array
 
 
-def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair: LanguagePair) -> Side:
-    """A model of BART's layout with its own tokenizer and its own search.
+def transformers_side(
+    folder: Path, table: PieceTable, tags: LanguageTags, pair: LanguagePair | None, longest: int | None = None
+) -> Side:
+    """A model of BART's or T5's layout with its own tokenizer and its own search, of at most `longest` tokens, or as
+    many as it has positions. A model without pairs of languages has no tags.
 
     The search follows hark's rules: no length penalty, an end as soon as `beam` hypotheses have ended, and
     probabilities without the tokens that hark never produces.
@@ -29,10 +32,12 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
     # Not every version of a tokenizer knows that language tags are special.
     named = {"", *table.tags.values(), *table.silent}
     tag_ids = (token for token, piece in enumerate(table.target) if piece in named)
-    silent = {special.pad, special.start, special.end, *tag_ids}
-    forced: dict[str, Any] = {}
+    silent = {special.pad, special.start, special.end, *table.sentinels, *table.target_lead, *tag_ids}
+    forced: dict[str, Any] = {"forced_bos_token_id": table.target_lead[0]} if table.target_lead else {}
     before = ""
-    if tags == "source":
+    if pair is None:
+        assert tags == "none"
+    elif tags == "source":
         before = table.tags[pair[1]]
     elif tags == "target":
         tokenizer.src_lang = table.tags[pair[0]].strip("_")
@@ -44,7 +49,7 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
 
     def translate(texts: Sequence[str], beam: int) -> list[str]:
         model, found = loaded.model, []
-        limit = model.config.max_position_embeddings
+        limit = longest or model.config.max_position_embeddings
         for text in texts:
             ids = source_tokens(text)
             with torch.inference_mode(), silence():
@@ -104,8 +109,9 @@ def run_layers(model: Any, source: Ids, target: Ids) -> dict[str, Array]:
     import torch
 
     modules: dict[str, Any] = {}
-    for name, stack in (("encoder", model.model.encoder), ("decoder", model.model.decoder)):
-        modules |= {f"{name} layer {i}": layer for i, layer in enumerate(stack.layers, 1)}
+    for name, stack in (("encoder", model.get_encoder()), ("decoder", model.get_decoder())):
+        layers = stack.block if hasattr(stack, "block") else stack.layers  # T5's name, and that of BART
+        modules |= {f"{name} layer {i}": layer for i, layer in enumerate(layers, 1)}
         if hasattr(stack, "layer_norm"):
             modules[f"{name} norm"] = stack.layer_norm
     with torch.inference_mode(), recorded(modules) as found:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.config import ModelConfig
-from hark.model import Layout, Transformer, padded_layout
+from hark.model import Layout, Transformer
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
 """The paper's three uses of attention (3.2.3): encoder self-attention, decoder self-attention, cross-attention."""
@@ -128,7 +128,7 @@ def observe_batch(
     device = model.output_weight.device
     source_BS, source_lengths = rectangle([source for source, _ in pairs], device)
     target_BT, target_lengths = rectangle([target for _, target in pairs], device)
-    layout = padded_layout(source_lengths, target_lengths)
+    layout = model.padded_layout({"source": source_lengths, "target": target_lengths})
     seen: dict[str, list[Tensor]] = {kind: [] for kind in layout.patterns}
     layout = layout.observed({kind: layers.append for kind, layers in seen.items()})
     model.hidden({"source": source_BS, "target": target_BT}, wrap(layout))

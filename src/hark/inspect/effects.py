@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from hark.inspect.attention import KINDS, Head
 from hark.inspect.recording import Recording
 from hark.inspect.variants import Advance, Change, Variants, gated, open_gates, translations
-from hark.model import Transformer, padded_layout
+from hark.model import Transformer
 
 HEADS = 12
 """Number of heads to measure: those with the largest gradients."""
@@ -101,7 +101,8 @@ def importance(model: Transformer, recording: Recording) -> dict[Head, float]:
     source, read, written = (
         torch.tensor([[*ids]]) for ids in (recording.source_ids, recording.read_ids, recording.written_ids)
     )
-    layout = gated(padded_layout(torch.tensor([source.shape[1]]), torch.tensor([read.shape[1]])), gates)
+    lengths = {"source": torch.tensor([source.shape[1]]), "target": torch.tensor([read.shape[1]])}
+    layout = gated(model.padded_layout(lengths), gates)
     with torch.enable_grad():
         loss = F.cross_entropy(model(source, read, layout)[0], written[0], reduction="sum")
         slopes = torch.autograd.grad(loss, [gates[kind] for kind in KINDS])

@@ -150,6 +150,9 @@ class CapturedPattern(Pattern):
         self.sink((q, k, v))
         return self.pattern(q, k, v)
 
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:
+        return self.pattern.bias_for(q, k)
+
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         return self.pattern.visible(q, k)
 

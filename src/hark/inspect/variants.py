@@ -15,7 +15,7 @@ original, so that scoring, search and observation work on it.
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import torch
@@ -29,7 +29,7 @@ from hark.errors import HarkError, UserError
 from hark.inspect.attention import AttentionKind, Head, count_layers, rectangle
 from hark.inspect.beam import PLACES
 from hark.inspect.recording import Recording
-from hark.model import Layout, Transformer, padded_layout
+from hark.model import Layout, Transformer
 from hark.model.attention import MultiHeadAttention
 from hark.model.layers import Layer
 from hark.model.layout import padded_text
@@ -53,6 +53,9 @@ class Gated(Pattern):
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return self.pattern(q, k, v) * next(self.gates)[..., None]
+
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:
+        return self.pattern.bias_for(q, k)
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         return self.pattern.visible(q, k)
@@ -113,7 +116,12 @@ class Variants:
         kept = [self._kept(change) for change in changes]
         source_BS, lengths_B = rectangle([self.source(change) for change in changes])
         positions_BS, _ = rectangle(kept)
-        pattern = Gated(padded_text(lengths_B)[1], iter(self._gates(changes)["encoder"]))
+        _, padded = padded_text(lengths_B)
+        bias_HSS = self.model.source_positions.bias(len(self.recording.source_ids))
+        if bias_HSS is not None:
+            bias_BHSS = bias_HSS[:, positions_BS[:, :, None], positions_BS[:, None]].transpose(0, 1)
+            padded = replace(padded, bias_BHTS=bias_BHSS)
+        pattern = Gated(padded, iter(self._gates(changes)["encoder"]))
         memory_BSD = self.model.encode(source_BS, positions_BS, pattern)
         for change, memory_SD, positions in zip(changes, memory_BSD, kept, strict=True):
             self._memories[change] = memory_SD[: len(positions)]
@@ -126,7 +134,8 @@ class Variants:
         read_BT, written_BT = (
             torch.tensor(ids).expand(len(changes), -1) for ids in (self.recording.read_ids, self.recording.written_ids)
         )
-        layout = padded_layout(lengths_B, torch.full_like(lengths_B, read_BT.shape[1]))
+        lengths = {"source": lengths_B, "target": torch.full_like(lengths_B, read_BT.shape[1])}
+        layout = self.model.padded_layout(lengths)
         layout = gated(layout, self._gates(changes))
         decoder, cross = layout.patterns["decoder"], layout.patterns["cross"]
         hidden_BTD = self.model.decode(read_BT, memory_BSD, layout.positions["target"], decoder, cross)

@@ -18,9 +18,11 @@ from hark.model.embedding import Embedding
 from hark.model.layers import Layer, build_norm
 from hark.model.layout import Layout
 from hark.model.patterns import Attend
-from hark.model.positions import Learned, Positions, Rotation
+from hark.model.positions import Learned, Positions, Relative, Rotation
 from hark.model.spec import StackSpec
 
+HEAD = ("prediction.", "projection.", "output_bias")
+"""How the names of weights after the last layer begin. A model that predicts other things has its own."""
 Streams = Mapping[str, Tensor]
 """A tensor for each token stream, by name."""
 
@@ -94,12 +96,12 @@ class Model(nn.Module, ABC):
         """The layout of one sentence per row, padded at the end to the longest."""
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Logits of the next token, before the softmax (paper, 3.4)."""
+        """Logits of the next token, before the softmax (paper, 3.4); or of a label, for each token."""
         return F.linear(hidden, self.output_weight, self.output_bias)
 
     @property
     def output_weight(self) -> Tensor:
-        """The matrix before the softmax, (V, D)."""
+        """The matrix before the softmax, (V, D); V are labels if the model predicts these."""
         return self.embedding.weight if self.projection is None else self.projection.weight
 
     def embed_target(self, tokens: Tensor, positions: Tensor) -> Tensor:
@@ -127,3 +129,5 @@ def initialise(model: nn.Module) -> None:
                 nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
             case Learned():
                 nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+            case Relative():
+                nn.init.zeros_(module.weight)

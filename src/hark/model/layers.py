@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hark.config import Activation
+from hark.facts import LabelsOf
 from hark.model.attention import Memory, MultiHeadAttention
 from hark.model.backends import PLAIN, Backend, Norm, Stream
 from hark.model.patterns import Attend
@@ -79,6 +80,20 @@ class PredictionLayer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(activate(self.activation, self.dense(x)))
+
+
+class LabelLayer(nn.Module):
+    """What precedes the projection to labels: dropout and, for the label of a text, a dense layer with tanh, as in BERT
+    (Devlin et al., 2019) and RoBERTa."""
+
+    def __init__(self, spec: StackSpec, of: LabelsOf) -> None:
+        super().__init__()
+        self.dense = nn.Linear(spec.d_model, spec.d_model) if of == "text" else None
+        self.dropout = nn.Dropout(spec.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.dropout(x)
+        return x if self.dense is None else self.dropout(self.dense(x).tanh())
 
 
 class Residual(nn.Module):

@@ -28,17 +28,28 @@ class Layout:
         return self.wrap(lambda name, pattern: Observed(pattern, sinks[name]) if name in sinks else pattern)
 
 
-def padded_layout(source_lengths_B: Tensor, target_lengths_B: Tensor) -> Layout:
+Bias = Callable[[int], Tensor | None]
+"""What the positions below a number add to the scores of self-attention (`Positions.bias`)."""
+
+
+def no_bias(length: int) -> None:  # noqa: ARG001
+    return None
+
+
+def padded_layout(
+    source_lengths_B: Tensor, target_lengths_B: Tensor, source_bias: Bias = no_bias, target_bias: Bias = no_bias
+) -> Layout:
     """One sentence per row, padded at the end to the longest."""
-    source_BS, encoder = padded_text(source_lengths_B)
-    target_BT, decoder = padded_text(target_lengths_B, causal=True)
+    source_BS, encoder = padded_text(source_lengths_B, bias=source_bias)
+    target_BT, decoder = padded_text(target_lengths_B, causal=True, bias=target_bias)
     return of_translation(source_BS, target_BT, encoder, decoder, Padded(encoder.keys_BS))
 
 
-def padded_text(lengths_B: Tensor, causal: bool = False) -> tuple[Tensor, Padded]:
+def padded_text(lengths_B: Tensor, causal: bool = False, bias: Bias = no_bias) -> tuple[Tensor, Padded]:
     """The positions 0, 1, 2, ... of each row, and the self-attention pattern of one side."""
     positions_BT = torch.arange(int(lengths_B.max()), device=lengths_B.device).expand(len(lengths_B), -1)
-    return positions_BT, Padded(causal=True) if causal else Padded(positions_BT < lengths_B[:, None])
+    keys_BT = None if causal else positions_BT < lengths_B[:, None]
+    return positions_BT, Padded(keys_BT, causal, bias(positions_BT.shape[1]))
 
 
 def packed_layout(
@@ -48,11 +59,13 @@ def packed_layout(
     target_positions: Tensor,
     longest: int,
     fused: bool = False,
+    source_bias: Bias = no_bias,
+    target_bias: Bias = no_bias,
 ) -> Layout:
     """Sentences end to end. `longest` is passed in to avoid waiting for the device; `fused` selects our own kernels."""
     encoder, decoder, cross = (
-        Packed(source_cu, source_cu, longest),
-        Packed(target_cu, target_cu, longest, causal=True),
+        Packed(source_cu, source_cu, longest, bias_HTS=source_bias(longest)),
+        Packed(target_cu, target_cu, longest, causal=True, bias_HTS=target_bias(longest)),
         Packed(target_cu, source_cu, longest),
     )
     if fused:

@@ -1,7 +1,6 @@
-"""Models of one stack: a decoder that continues text (GPT), or an encoder that fills gaps in it (BERT)."""
+"""Models of one stack: a decoder that continues text (GPT), or an encoder that fills gaps in it (BERT) or labels it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -9,18 +8,19 @@ from torch import Tensor, nn
 from hark.config import ModelConfig
 from hark.model.embedding import Embedding
 from hark.model.interface import Model, Stack, Streams, initialise
-from hark.model.layers import PredictionLayer, build_norm
+from hark.model.layers import LabelLayer, PredictionLayer, build_norm
 from hark.model.layout import Layout, padded_text
 from hark.model.patterns import Packed
 from hark.model.positions import build_positions
-from hark.model.spec import stacks_of
+from hark.model.spec import StackSpec, stacks_of
 
 
 class OneStack(Model):
     """One stack that reads the text that it predicts.
 
     A decoder sees the tokens before each one, the input being shifted by one position (Radford et al., 2018). An
-    encoder sees both sides, so some of its input is hidden (Devlin et al., 2019). Attributes have the names that they
+    encoder sees both sides, so some of its input is hidden (Devlin et al., 2019), or it predicts labels instead: of the
+    text at its first token, or of each word at the first of its tokens. Attributes have the names that they
     have in the paper's model, where these are of the target.
     """
 
@@ -32,14 +32,21 @@ class OneStack(Model):
         ((self.name, spec),) = stacks_of(config).items()
         self.reads = {"target": self.name}
         self.embedding = Embedding(config.vocab_size, config.d_model, config.scale_embedding)
-        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
-        self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
+        has_bias = config.output_bias or config.labels
+        self.projection = nn.Linear(config.d_model, config.n_outputs, bias=False) if config.separate_output else None
+        self.output_bias = nn.Parameter(torch.zeros(config.n_outputs)) if has_bias else None
         self.target_positions = build_positions(spec)
         self.target_norm = build_norm(spec) if config.embedding_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.add_module(self.name, Stack(spec))
-        self.prediction = PredictionLayer(spec) if config.prediction_layer else None
+        self.prediction = self.build_prediction(spec)
         initialise(self)
+
+    def build_prediction(self, spec: StackSpec) -> LabelLayer | PredictionLayer | None:
+        """What stands between the last layer and the output projection, if anything."""
+        if self.config.labels:
+            return LabelLayer(spec, self.config.labels)
+        return PredictionLayer(spec) if self.config.prediction_layer else None
 
     @property
     def stack(self) -> Stack:
@@ -57,9 +64,8 @@ class OneStack(Model):
         return Layout(positions, {self.name: pattern.with_ranges(slots, slots) if fused else pattern})
 
     def padded_layout(self, lengths: Streams) -> Layout:
-        positions_BT, pattern = padded_text(lengths["target"], self.stack.spec.causal)
-        bias_HTS = self.target_positions.bias(positions_BT.shape[1])
-        return Layout({"target": positions_BT}, {self.name: replace(pattern, bias_BHTS=bias_HTS)})
+        positions_BT, pattern = padded_text(lengths["target"], self.stack.spec.causal, self.target_positions.bias)
+        return Layout({"target": positions_BT}, {self.name: pattern})
 
     def states(self, tokens: Tensor, layout: Layout) -> Tensor:
         """The output of the last layer."""
@@ -69,7 +75,10 @@ class OneStack(Model):
         return self.stack(x, layout.patterns[self.name], rotation=rotation, backend=self.backend)
 
     def hidden(self, tokens: Streams, layout: Layout) -> Tensor:
-        states = self.states(tokens["target"], layout)
+        return self.predicting(self.states(tokens["target"], layout))
+
+    def predicting(self, states: Tensor) -> Tensor:
+        """What the output projection reads: the states of tokens, after the layer that may precede it."""
         return states if self.prediction is None else self.prediction(states)
 
     def forward(self, tokens: Tensor, layout: Layout) -> Tensor:

@@ -3,9 +3,11 @@
 The encodings have the width d_model of the embeddings, so that the two can be summed, at the bottom of both stacks.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hark.model.spec import StackSpec
@@ -142,6 +144,40 @@ def alibi_slopes(n_heads: int) -> Tensor:
     return torch.tensor(slopes)
 
 
+class Relative(Positions):
+    """Relative positions (Raffel et al., 2020): each head has a learned bias for each bucket of distances, which the
+    layers of a stack share. A decoder has one kind of distances, back to earlier tokens; an encoder has two."""
+
+    def __init__(self, spec: StackSpec) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(spec.relative_buckets, spec.n_heads))
+        self.causal, self.farthest = spec.causal, spec.relative_distance
+
+    def bias(self, length: int) -> Tensor:
+        position = torch.arange(length, device=self.weight.device)
+        bucket_TS = relative_buckets(position - position[:, None], len(self.weight), self.farthest, self.causal)
+        return F.embedding(bucket_TS, self.weight).permute(2, 0, 1)
+
+
+def relative_buckets(ahead: Tensor, buckets: int, farthest: int, causal: bool) -> Tensor:
+    """The bucket of each distance from a query to a key, which is `ahead` of it.
+
+    Half of the buckets have one distance each, from 0; the others cover distances up to the farthest in logarithmic
+    steps, and the last one all beyond. Keys ahead of the query have buckets of their own, or, if causal, those of
+    distance 0, as they are not seen.
+    """
+    if causal:
+        distance, first = (-ahead).clamp(min=0), torch.zeros_like(ahead)
+    else:
+        buckets //= 2
+        distance, first = ahead.abs(), (ahead > 0) * buckets
+    near = buckets // 2
+    # In this order and in float32, as T5 computes it: some distances lie exactly between two buckets.
+    steps = (distance.clamp(min=1).float() / near).log() / math.log(farthest / near) * (buckets - near)
+    far = (near + steps.long()).clamp(max=buckets - 1)
+    return first + distance.where(distance < near, far)
+
+
 def build_positions(spec: StackSpec) -> Positions:
     match spec.positions:
         case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
@@ -152,5 +188,7 @@ def build_positions(spec: StackSpec) -> Positions:
             return Rotary(spec)
         case "alibi":
             return Alibi(spec)
+        case "relative":
+            return Relative(spec)
         case "none":
             return Positions()

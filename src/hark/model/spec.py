@@ -33,6 +33,8 @@ class StackSpec:
     activation: Activation = "relu"
     positions: Positions = "sinusoidal"
     rotary_base: float = 10_000.0
+    relative_buckets: int = 32
+    relative_distance: int = 128
     max_positions: int = 2048
     position_offset: int = 0
 
@@ -56,7 +58,8 @@ def stacks_of(config: ModelConfig) -> dict[str, StackSpec]:
         v_width=c.v_width, attention_bias=c.attention_bias, feed_forward_bias=c.feed_forward_bias, dropout=c.dropout,
         norm=c.norm,
         norm_kind=c.norm_kind, norm_eps=c.norm_eps, activation=c.activation, positions=c.positions,
-        rotary_base=c.rotary_base, max_positions=c.max_positions, position_offset=c.position_offset,
+        rotary_base=c.rotary_base, relative_buckets=c.relative_buckets, relative_distance=c.relative_distance,
+        max_positions=c.max_positions, position_offset=c.position_offset,
     )  # fmt: skip
     encoder, decoder = (
         replace(both, n_layers=c.n_encoder_layers),

@@ -34,8 +34,8 @@ class Transformer(Model):
         source_vocab_size = config.source_vocab_size or config.vocab_size
         d_model, scaled = config.d_model, config.scale_embedding
         self.embedding = Embedding(config.vocab_size, d_model, scaled)
-        self.source_embedding = Embedding(source_vocab_size, d_model, scaled) if config.tie != "all" else None
-        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
+        self.source_embedding = Embedding(source_vocab_size, d_model, scaled) if config.separate_source else None
+        self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.separate_output else None
         # The paper has no output bias. Marian models have one, initialised to zero.
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         encoder, decoder = stacks_of(config).values()
@@ -70,10 +70,12 @@ class Transformer(Model):
         return {"encoder": self.encoder, "decoder": self.decoder}
 
     def packed_layout(self, cu: Streams, positions: Streams, longest: int, fused: bool = False) -> Layout:
-        return packed_layout(cu["source"], cu["target"], positions["source"], positions["target"], longest, fused)
+        streams = cu["source"], cu["target"], positions["source"], positions["target"]
+        return packed_layout(*streams, longest, fused, self.source_positions.bias, self.target_positions.bias)
 
     def padded_layout(self, lengths: Streams) -> Layout:
-        return padded_layout(lengths["source"], lengths["target"])
+        biases = self.source_positions.bias, self.target_positions.bias
+        return padded_layout(lengths["source"], lengths["target"], *biases)
 
     def hidden(self, tokens: Streams, layout: Layout) -> Tensor:
         positions, patterns = layout.positions, layout.patterns

@@ -23,7 +23,11 @@ from hark.serve.settings import ServeSettings
 from hark.serve.texts import Completion, shape_of
 from hark.tasks.generate import GenerateOptions, TokenChance
 
-PATHS: dict[Shape, str] = {"decoder": "/v1/completions", "encoder": "/v1/embeddings"}
+PATHS: dict[Shape, str] = {
+    "decoder": "/v1/completions",
+    "encoder-decoder": "/v1/completions",
+    "encoder": "/v1/embeddings",
+}
 COMMON = frozenset({"model", "user"})
 SAMPLING = frozenset({"max_tokens", "temperature", "top_k", "top_p", "min_p", "stop", "seed", "n"})
 ANSWER = frozenset({"prompt", "stream", "stream_options", "logprobs", "echo"})
@@ -133,7 +137,8 @@ def find_model(service: Service, name: str | None, shape: Shape | None = None) -
         translates = any(model.name == name for model in service.shelf.offered)
         problem = "translates; use /api/v1/translate" if translates else "does not exist; /v1/models lists all"
         raise OpenAIRefusal(404, f"the model {shown(name)} {problem}", "model", "model_not_found")
-    if shape is not None and (own := shape_of(found.folder)) != shape:
+    own = shape_of(found.folder)
+    if shape is not None and PATHS[own] != PATHS[shape]:
         raise OpenAIRefusal(400, f"the model {name} is for {PATHS[own]}, not for {PATHS[shape]}", "model")
     try:
         require("torch", "train", "models of one stack")

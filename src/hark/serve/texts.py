@@ -170,8 +170,8 @@ class RunningEncoder(ModelThread):
 
 
 def open_text_model(model: InstalledModel, threads: int | None = None) -> ModelThread:
-    """Load a model of one stack, on a GPU if there is one."""
-    if shape_of(model.folder) == "decoder":
+    """Load a model that translates no pairs, on a GPU if there is one."""
+    if shape_of(model.folder) != "encoder":
         return RunningGenerator(model.name, Generator(model.folder, threads=threads))
     require("torch", "train", "embedding texts")
     from hark.tasks.encoder import LoadedEncoder

@@ -1,1 +1,1 @@
-"""What models of one stack do: generate, fill, embed."""
+"""What models of one stack do: generate, fill, embed, classify."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -94,14 +94,20 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def find_encoder(name: str | None, fills: bool = False) -> Path:
-    """The folder of the named model, or of the first installed encoder; with `fills`, of one that fills gaps."""
+Ability = Literal["embed", "fill", "classify"]
+
+
+def find_encoder(name: str | None, ability: Ability = "embed") -> Path:
+    """The folder of the named model, or of the first installed encoder that fills gaps or classifies, if it must."""
     if name is not None:
         return named_folder(name)
     for each in list_models():
         if not each.pairs and not each.problem:
             config = configfile.load(each.folder / CONFIG).model
-            if config.shape == "encoder" and (config.prediction_layer or not fills):
+            able = {"embed": True, "fill": config.prediction_layer, "classify": config.labels is not None}
+            if config.shape == "encoder" and able[ability]:
                 return each.folder
-    example = "bert-base-uncased" if fills else "all-MiniLM-L6-v2"
+    if ability == "classify":
+        raise UserError("no such model installed; name one with -m, or train one with hark train classify")
+    example = "bert-base-uncased" if ability == "fill" else "all-MiniLM-L6-v2"
     raise UserError(f"no such model installed; name one with -m, or get one with hark models get {example}")

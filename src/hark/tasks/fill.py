@@ -27,6 +27,8 @@ class GapFiller:
 
     def __init__(self, encoder: LoadedEncoder, top: int = 5) -> None:
         bundle, words = encoder.bundle, encoder.vocabulary
+        if bundle.config.model.labels:
+            raise UserError(f"{bundle.folder}: predicts labels, so it cannot fill gaps; hark classify works with it")
         if words.mask is None:
             raise UserError(f"{bundle.folder}: its vocabulary has no mask, so it cannot fill gaps")
         if bundle.facts.origin is not None and not bundle.config.model.prediction_layer:
@@ -63,7 +65,7 @@ class GapFiller:
         """The likeliest tokens of each gap of each text, with their probabilities."""
         model, is_gap_N = self.encoder.model, tokens_N == self.mask
         states_GD = states_ND[is_gap_N]
-        logits_GV = model.logits(states_GD if model.prediction is None else model.prediction(states_GD))
+        logits_GV = model.logits(model.predicting(states_GD))
         probabilities_GV = logits_GV.float().softmax(-1)
         probabilities_GV[:, self.special] = 0.0
         best = probabilities_GV.topk(self.top)

@@ -21,15 +21,17 @@ BORDER = "\u2400"
 MAX_LINE_WORDS = 1000
 
 
-def learn_byte_pairs(texts: Iterable[str], vocab_size: int) -> PieceVocabulary:
-    """Learn a vocabulary of at most `vocab_size`, smaller if the text has too few distinct words."""
-    count = vocab_size - SMALLEST
+def learn_byte_pairs(texts: Iterable[str], vocab_size: int, sentinels: int = 0) -> PieceVocabulary:
+    """Learn a vocabulary of at most `vocab_size`, smaller if the text has too few distinct words. The last ids are the
+    sentinels."""
+    count = vocab_size - SMALLEST - sentinels
     merges = list(islice(learn_merges(texts, count), count)) if count > 0 else []
     pieces = (*SPECIAL_PIECES, *BYTE_CHARACTERS.values(), *map("".join, merges))
+    ids = tuple(range(len(pieces), len(pieces) + sentinels))
+    pieces += tuple(f"<extra_id_{number}>" for number in range(sentinels))
     model = b"\n".join([HEADER, *(" ".join(pair).encode() for pair in merges)]) + b"\n"
-    return PieceVocabulary(
-        model, pieces, PieceTable(SPECIAL, pieces, mask=SPECIAL_PIECES.index(MASK), verbatim=True), "learnt vocabulary"
-    )
+    table = PieceTable(SPECIAL, pieces, mask=SPECIAL_PIECES.index(MASK), verbatim=True, sentinels=ids)
+    return PieceVocabulary(model, pieces, table, "learnt vocabulary")
 
 
 def learn_merges(texts: Iterable[str], count: int) -> Iterator[tuple[str, str]]:

@@ -53,9 +53,16 @@ class PieceTable:
     sentence."""
     splitting: Splitting = "gpt2"
     """How a vocabulary of byte pairs splits text into words."""
+    sentinels: tuple[int, ...] = ()
+    """The ids that stand for hidden spans of a text, in order."""
+    source_lead: tuple[int, ...] = ()
+    """The ids that precede every source of a model without language tags."""
+    target_lead: tuple[int, ...] = ()
+    """The ids that every output of such a model begins with."""
 
     def dump(self) -> bytes:
-        tree = {name: value for name, value in asdict(self).items() if name != "mask" or value is not None}
+        unused = {"mask": None, "sentinels": (), "source_lead": (), "target_lead": ()}
+        tree = {name: value for name, value in asdict(self).items() if name not in unused or value != unused[name]}
         return (json.dumps(tree, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
     @classmethod
@@ -80,6 +87,9 @@ class PieceTable:
                 text_start=bool(tree.get("text_start", True)),
                 verbatim=bool(tree.get("verbatim", False)),
                 splitting=splitting,
+                sentinels=tuple(map(int, tree.get("sentinels", ()))),
+                source_lead=tuple(map(int, tree.get("source_lead", ()))),
+                target_lead=tuple(map(int, tree.get("target_lead", ()))),
             )
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
@@ -90,6 +100,8 @@ class PieceTable:
 
     def check(self, where: object) -> None:
         own = {} if self.mask is None else {"mask": self.mask}
+        own |= {f"sentinel {number}": token for number, token in enumerate(self.sentinels)}
+        own |= {f"lead {number}": token for number, token in enumerate((*self.source_lead, *self.target_lead))}
         for name, token in (asdict(self.special) | own).items():
             if not 0 <= token < len(self.target):
                 raise UserError(f"{where}: the id {token} of {name} is not in the vocabulary of {len(self.target)}")
@@ -142,6 +154,18 @@ class PieceVocabulary(Vocabulary):
     def mask(self) -> int | None:
         return self.table.mask
 
+    @property
+    def sentinels(self) -> tuple[int, ...]:
+        return self.table.sentinels
+
+    @property
+    def source_lead(self) -> tuple[int, ...]:
+        return self.table.source_lead
+
+    @property
+    def target_lead(self) -> tuple[int, ...]:
+        return self.table.target_lead
+
     @cached_property
     def sha256(self) -> str:  # type: ignore[override]
         return hashlib.sha256(self.model + b"\0".join(piece.encode() for piece in self._pieces)).hexdigest()
@@ -152,7 +176,9 @@ class PieceVocabulary(Vocabulary):
         named = {*self.table.silent, *self.table.tags.values()}
         tokens = {token for token, piece in enumerate(self._pieces) if piece in named or not piece}
         mask = () if self.mask is None else (self.mask,)
-        return frozenset({special.pad, special.unknown, special.start, special.end, *mask, *tokens})
+        own = (special.pad, special.unknown, special.start, special.end)
+        leads = (*self.table.source_lead, *self.table.target_lead)
+        return frozenset({*own, *mask, *self.sentinels, *leads, *tokens})
 
     def tag(self, language: str) -> int:
         piece = self.table.tags.get(language)

@@ -190,6 +190,39 @@ class Vocabulary(Protocol):
         """The id that hides a token of the text from an encoder that fills gaps; None: there is none."""
         return None
 
+    @property
+    def sentinels(self) -> tuple[int, ...]:
+        """The ids that stand for hidden spans of a text, in order (T5's <extra_id_0>, ...); empty: there are none."""
+        return ()
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """The ids that stand for hidden spans: the sentinels and the mask."""
+        return self.sentinels if self.mask is None else (*self.sentinels, self.mask)
+
+    @property
+    def source_lead(self) -> tuple[int, ...]:
+        """The ids that precede every source of a model without language tags: BART's <s>."""
+        return ()
+
+    @property
+    def target_lead(self) -> tuple[int, ...]:
+        """The ids that every output of such a model begins with."""
+        return ()
+
+    def encode_marked(self, text: str) -> list[int]:
+        """Encode a text in which the name of a sentinel, such as <extra_id_0>, or of the mask stands for a hidden
+        span."""
+        hidden = self.hidden
+        names = dict(zip(self.pieces(hidden), hidden, strict=True))
+        if not any(name in text for name in names):
+            return self.encode_literal(text)
+        ids: list[int] = []
+        for part in re.split(f"({'|'.join(map(re.escape, names))})", text):
+            # The span begins with the space before it.
+            ids += [names[part]] if part in names else self.encode_literal(part.removesuffix(" "))
+        return ids
+
     def begins_word(self, token: int) -> bool:
         """Whether an id begins a word or, being special, stands by itself. The first of a text always does."""
         return self.is_special(token) or self.pieces([token])[0].startswith(SPACE)
@@ -197,6 +230,16 @@ class Vocabulary(Protocol):
     def enclose(self, ids: Sequence[int]) -> list[int]:
         """Return the input of an encoder without a decoder: an encoded text between start and end, [CLS] and [SEP]."""
         return [self.special.start, *ids, self.special.end]
+
+    def encode_texts(self, texts: Sequence[str]) -> list[int]:
+        """Encode a text, or two that a model reads together, with the end token between them."""
+        first, *others = map(self.encode_one, texts)
+        return [*first, *(token for ids in others for token in (self.special.end, *ids))]
+
+    def encode_words(self, words: Sequence[str]) -> list[list[int]]:
+        """Encode the words of a sentence, each by itself as it stands after a space; none is without a token."""
+        spaced = (f" {word}" if place else word for place, word in enumerate(words))
+        return [self.encode_one(word) or [self.special.unknown] for word in spaced]
 
     def encode_literal(self, text: str) -> list[int]:
         """Encode the text of a user, in which `<formal>` is text. In training text it is the symbol."""
@@ -229,7 +272,7 @@ class Vocabulary(Protocol):
         end = [] if self.source_end is None else [self.source_end]
         match self.scheme.kind:
             case "none":
-                return [*ids, *end]
+                return [*self.source_lead, *ids, *end]
             case "source":
                 lead = self.tag(self.scheme.resolve_target(target))
             case "target":
@@ -239,12 +282,12 @@ class Vocabulary(Protocol):
     @property
     def lead(self) -> int:
         """The number of ids that `as_source` prepends."""
-        return 0 if self.scheme.kind == "none" else 1
+        return len(self.source_lead) if self.scheme.kind == "none" else 1
 
     def prefix(self, target: str | None = None) -> tuple[int, ...]:
         """Return the forced first ids when decoding into a language; call it on the target vocabulary."""
         if self.scheme.kind != "target":
-            return ()
+            return self.target_lead
         return (self.tag(self.scheme.resolve_target(target)),)
 
 

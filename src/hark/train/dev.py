@@ -24,8 +24,10 @@ def evaluate(job: TrainingJob) -> bool:
         sums = {name: evaluate_set(job, batches) for name, batches in job.dev}
         results = score(job)
         nll = sum(total.nll for total in sums.values()) / sum(total.tokens for total in sums.values())
-        better = progress.best is None or nll < progress.best
-        progress.best, progress.since_best = (nll, 0) if better else (progress.best, progress.since_best + 1)
+        (by_score,) = job.processes.total(-sum(scored.main for scored in results))  # only the leader has results
+        measure = by_score if job.config.train.best == "score" else nll
+        better = progress.best is None or measure < progress.best
+        progress.best, progress.since_best = (measure, 0) if better else (progress.best, progress.since_best + 1)
         last = job.config.train.best == "last"
         if better or last:
             weights = sharding.gather_weights(job.model)

@@ -14,7 +14,16 @@ from hark.card import default_summary
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, LanguagePair, MakingFacts, ParentModel, TextFacts, VocabularyFacts, VocabularyKind
+from hark.facts import (
+    Facts,
+    LabelFacts,
+    LanguagePair,
+    MakingFacts,
+    ParentModel,
+    TextFacts,
+    VocabularyFacts,
+    VocabularyKind,
+)
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import vocabulary_files
@@ -34,19 +43,22 @@ class BundleWriter:
     """The directions of the dataset."""
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
     languages: tuple[str, ...] = ()
-    """The language of a dataset of text."""
+    """The language of a dataset of text, or of pairs of one language."""
+    labels: LabelFacts | None = None
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
         tokenizers = vocabulary_files(dataset.tokenizer("source"), dataset.tokenizer("target"))
         kind: VocabularyKind = "pieces" if dataset.has_imported_vocabulary else "sentencepiece"
         text = describe_text(config, dataset)
-        if dataset.manifest.is_text:
-            return cls(config, text, tokenizers, (), VocabularyFacts(kind), (dataset.manifest.target,))
+        pairs = dataset.manifest.directions
+        if not pairs or all(source == target for source, target in pairs):  # what has one language is not translated
+            languages, labels = (dataset.manifest.target,), dataset.manifest.labels
+            return cls(config, text, tokenizers, (), VocabularyFacts(kind), languages, labels)
         characters, signs = dataset.count_signs()
         tags = dataset.manifest.language_tags
         vocabulary = VocabularyFacts(kind, tags, source_characters=characters, source_signs=signs)
-        return cls(config, text, tokenizers, dataset.manifest.directions, vocabulary)
+        return cls(config, text, tokenizers, pairs, vocabulary)
 
     @property
     def tokenizer_hashes(self) -> dict[str, str]:
@@ -71,7 +83,12 @@ class BundleWriter:
             parents=(ParentModel("start", name_of(Path(train.from_))),) if train.from_ else (),
         )
         facts = Facts(
-            pairs=self.pairs, vocabulary=self.vocabulary, text=self.text, making=making, languages=self.languages
+            pairs=self.pairs,
+            vocabulary=self.vocabulary,
+            text=self.text,
+            making=making,
+            languages=self.languages,
+            labels=self.labels,
         )
         return replace(facts, summary=default_summary(facts, self.config.model))
 

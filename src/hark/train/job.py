@@ -37,6 +37,13 @@ class DevScores:
     scores: Mapping[str, float]  # by name, such as BLEU
     samples: Sequence[tuple[str, str, str]] = ()  # source, reference and translation
 
+    @property
+    def main(self) -> float:
+        """What a model is chosen by: the mean of the first kind of score over the dev sets."""
+        kind = next(iter(self.scores), "").split(" ")[0]
+        values = [value for name, value in self.scores.items() if name.split(" ")[0] == kind]
+        return sum(values) / max(1, len(values))
+
 
 DevScorer = Callable[[Model], DevScores]
 """Scores a model on the dev sets; passed in by the caller of `run_training`."""
@@ -76,9 +83,7 @@ class TrainingJob:
         self.batches, self.dev, self.bundles, self.observe, self.scorers = batches, dev, bundles, observe, scorers
         self.fallback = fallback_reason(config, processes)
         fused = self.fallback is None
-        self.objective = Objective(
-            self.model, train.label_smoothing, config.batches.max_length, batches.special.pad, fused
-        )
+        self.objective = Objective(self.model, train.label_smoothing, config.batches.max_length, batches.ignored, fused)
         self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
         self.optimiser = build_optimiser(self.model, train)

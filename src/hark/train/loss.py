@@ -14,14 +14,15 @@ Streams = Mapping[str, TokenStream[Tensor]]
 
 
 def smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float, pad: int) -> tuple[Tensor, Tensor]:
-    """Return the smoothed loss and the negative log-likelihood, each summed over all labels except `pad`.
+    """Return the smoothed loss and the negative log-likelihood, each summed over all labels except `pad`, which may be
+    negative.
 
     The target distribution is 1 - smoothing on the label plus smoothing spread evenly over the vocabulary. Computed in
     float32 for logits of any type: the sum over a vocabulary loses too much precision otherwise.
     """
     log_p_V = logits.float().log_softmax(dim=-1)
     real = labels != pad
-    nll = -(log_p_V.gather(-1, labels.long().unsqueeze(-1)).squeeze(-1) * real).sum()
+    nll = -(log_p_V.gather(-1, labels.long().clamp(min=0).unsqueeze(-1)).squeeze(-1) * real).sum()
     uniform = -(log_p_V.mean(dim=-1) * real).sum()
     return (1 - smoothing) * nll + smoothing * uniform, nll.detach()
 
@@ -46,10 +47,7 @@ class Objective(nn.Module):
         return self.refresh is not None
 
     def forward(self, streams: Streams) -> tuple[Tensor, Tensor]:
-        if self.refresh is not None:
-            self.refresh()
-        tokens = {name: streams[name].tokens for name in self.model.reads}
-        hidden = self.model.hidden(tokens, self.layout(streams))
+        hidden = self.hidden(streams)
         labels = streams[self.model.predicts].labels
         assert labels is not None
         if not self.fused:
@@ -57,6 +55,12 @@ class Objective(nn.Module):
         from hark.train.fused_loss import projected_loss
 
         return projected_loss(hidden, self.model.output_weight, labels, self.smoothing, self.pad)
+
+    def hidden(self, streams: Streams) -> Tensor:
+        if self.refresh is not None:
+            self.refresh()
+        tokens = {name: streams[name].tokens for name in self.model.reads}
+        return self.model.hidden(tokens, self.layout(streams))
 
     def layout(self, streams: Streams) -> Layout:
         packed = {name: stream for name, stream in streams.items() if isinstance(stream, PackedStream)}

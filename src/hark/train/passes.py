@@ -174,8 +174,9 @@ def fallback_reason(config: Config, processes: Processes) -> str | None:
         "padded batches": config.batches.kind != "packed",
         "float32": config.train.precision == "float32",
         "RMSNorm, which our kernels do not have": config.model.norm_kind == "rms",
-        "an attention bias, which our kernels do not have": config.model.positions == "alibi",
+        "an attention bias, which our kernels do not have": config.model.biases_scores,
         "an output bias, which our loss kernel does not support": config.model.output_bias,
+        "labels, which our loss kernel does not support": config.model.labels is not None,
         "a head width or sentence length that our kernels are not tested with": not kernels.cover(
             config.model, config.batches.max_length
         ),

@@ -56,7 +56,7 @@ def estimate_cpu_memory(config: Config) -> int:
     layers = sum(
         spec.n_layers * ((8 * len(spec.sublayers) - 4) * spec.d_model + spec.d_ff) for spec in stacks_of(model).values()
     )
-    return PROCESS_BYTES + permanent + 4 * tokens * (layers + 3 * model.vocab_size)
+    return PROCESS_BYTES + permanent + 4 * tokens * (layers + 3 * model.n_outputs)
 
 
 def describe_cpu_cost(config: Config) -> str:

@@ -15,6 +15,7 @@ from hark.data.store import SIDES
 from hark.errors import HarkError, UserError
 from hark.facts import LanguageTags
 from hark.model import Model, new_model
+from hark.model.interface import HEAD
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.opening import open_vocabularies
@@ -45,12 +46,20 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     refuse_wrong_shape(config, dataset)
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
     separate = dataset.has_separate_ids
-    if separate and config.model.tie == "all":
+    if separate and not config.model.separate_source:
         raise UserError(
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
-    model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
-    if manifest.is_text and model.positions == "learned":
+    labels = manifest.labels
+    model = replace(
+        config.model,
+        vocab_size=target,
+        source_vocab_size=source if separate else None,
+        labels=labels.of if labels else None,
+        n_labels=len(labels.names) if labels else None,
+        prediction_layer=config.model.prediction_layer and labels is None,
+    )
+    if manifest.is_text and model.positions == "learned" and not config.train.from_:
         # Later ones would stay as they were initialised, and what is generated there would be noise.
         model = replace(model, max_positions=config.batches.max_length)
     # The only one, except in a many-to-many dataset.
@@ -70,16 +79,28 @@ def resolve(config: Config, dataset: Dataset) -> Config:
 def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
     """Raise an error if a dataset of pairs is for a model of one stack, or text for one of two, or if an encoder would
     see what it predicts."""
-    shape, masked = config.model.shape, config.batches.masked
-    if masked and shape != "encoder":
-        raise UserError(f"batches.masked needs model.shape=encoder, not {shape}")
-    if shape == "encoder" and not masked:
-        raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
-    if dataset.manifest.is_text == (shape != "encoder-decoder"):
+    shape, batches, is_text = config.model.shape, config.batches, dataset.manifest.is_text
+    if dataset.manifest.labels is not None:
+        if shape != "encoder" or batches.masked:
+            raise UserError(
+                f"{dataset.folder}: has labels; use the recipe classify, or model.shape=encoder and batches.masked=0"
+            )
         return
-    if dataset.manifest.is_text:
-        raise UserError(f"{dataset.folder}: is text of one language; set model.shape=decoder, or prepare pairs")
-    raise UserError(f"{dataset.folder}: has pairs, but model.shape={shape} needs text; prepare it with --text")
+    pairs = shape == "encoder-decoder" and not is_text
+    if batches.corrupted and (pairs or shape != "encoder-decoder"):
+        what = f"{dataset.folder} has pairs" if pairs else f"model.shape={shape} has one stack"
+        raise UserError(f"batches.corrupted is for text and a model of two stacks, but {what}; leave it out")
+    if batches.masked and not batches.corrupted and shape != "encoder":
+        remedy = "; set batches.corrupted, too" if shape == "encoder-decoder" and is_text else ""
+        raise UserError(f"batches.masked needs model.shape=encoder, not {shape}{remedy}")
+    if shape == "encoder" and not batches.masked:
+        raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
+    if is_text and shape == "encoder-decoder" and not batches.corrupted:
+        raise UserError(
+            f"{dataset.folder}: is text of one language; set model.shape=decoder or batches.corrupted, or prepare pairs"
+        )
+    if not is_text and shape != "encoder-decoder":
+        raise UserError(f"{dataset.folder}: has pairs, but model.shape={shape} needs text; prepare it with --text")
 
 
 def prepared(dataset: Dataset) -> DataConfig | None:
@@ -145,6 +166,8 @@ def build_job(
     # A resumed run takes its weights from the checkpoint.
     if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):
         start_from(model, Path(config.train.from_), dataset)
+    if config.train.best == "score" and not scorers:
+        raise UserError("train.best=score: no score is measured during training; with pairs, add --bleu 200")
     batches = dataset.batches(dataset.train, config.batches)
     dev = [(shard.name, dataset.batches_of(shard, config.batches)) for shard in dataset.shards("dev")]
     bundles = BundleWriter.of(config, dataset)
@@ -164,7 +187,11 @@ def start_from(model: Model, folder: Path, dataset: Dataset) -> None:
             raise UserError(f"{dataset.folder}: not encoded with the tokenizer of {folder}; {again}")
         if (theirs.special, theirs.source_end) != (ours.special, ours.source_end):
             raise UserError(f"{dataset.folder}: has other special tokens than {folder}; {again}")
-    fill_weights(model, read_tensors(bundle.weights), folder)
+    values = read_tensors(bundle.weights)
+    if bundle.facts.labels != dataset.manifest.labels:  # other outputs: all weights but those of the head
+        kept = {name: weight for name, weight in values.items() if not name.startswith(HEAD)}
+        values = kept | {name: weight for name, weight in model.named_parameters() if name.startswith(HEAD)}
+    fill_weights(model, values, folder)
 
 
 def begin(job: TrainingJob, resumed: bool) -> None:

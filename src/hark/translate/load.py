@@ -85,16 +85,22 @@ class Loaded:
     ) -> None:
         """`pair`: translate between these languages only, as if the model knew no others."""
         check_workers(threads, "--threads")
-        self.bundle = Bundle.open(path)
-        if self.config.model.shape != "encoder-decoder":
-            remedy = "; use hark generate" if self.config.model.shape == "decoder" else ""
+        self.bundle = Bundle.open(path, wait=False)
+        shape = self.config.model.shape
+        if shape != "encoder-decoder":
+            remedy = "; use hark generate" if shape == "decoder" else ""
             raise UserError(f"{self.bundle.folder}: does not translate: it has only one stack{remedy}")
+        if not self.facts.pairs:
+            raise UserError(
+                f"{self.bundle.folder}: does not translate: it has no pairs of languages; use hark generate"
+            )
         self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self.engine_options = EngineOptions(engine, device, precision, threads)
         self.phrases = PerPair(lambda source, target: open_phrases(source, target, phrases_folder()))
         """The phrase table of a language pair: hark's entries, overridden by the user's."""
-        self._reverse = PerPair(self._open_reverse)
+        # Not a method of this object: a cycle would keep the engine until the garbage collector comes round.
+        self._reverse = PerPair(partial(open_reverse, self.bundle.folder, self.engine_options))
         self._lock = RLock()
 
     @classmethod
@@ -237,10 +243,6 @@ class Loaded:
             return self
         return self._reverse(source, target)
 
-    def _open_reverse(self, source: str, target: str) -> "Loaded | None":
-        folder = find_pair((target, source), beside=self.bundle.folder)
-        return Loaded(folder, *self.engine_options) if folder else None
-
     def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
         """Have the model of the reverse direction, if one is installed, check the sentences that are not certain. A
         model of both directions has done so."""
@@ -262,6 +264,12 @@ class Loaded:
         for each in self._reverse.opened.values():
             if each is not None:
                 each.close()
+
+
+def open_reverse(folder: Path, options: EngineOptions, source: str, target: str) -> Loaded | None:
+    """The installed model of the opposite direction, those beside `folder` first; None if there is none."""
+    found = find_pair((target, source), beside=folder)
+    return Loaded(found, *options) if found else None
 
 
 def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, S
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import repeat
 from queue import Empty, SimpleQueue
 from threading import Lock, RLock, get_ident
@@ -116,7 +117,8 @@ class Tasks(Generic[Outcome]):
         future = Future() if future is None else future
         group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent, report)
         self._open.add(group)
-        future.add_done_callback(lambda done: self._close(group, done.cancelled()))
+        # Without a reference to the engine: a future and its callbacks are a cycle with the group, also when done.
+        future.add_done_callback(partial(close, group, self._open, self._cancelled))
         try:
             with self._lock:
                 self._start_more(group, AT_ONCE)
@@ -124,11 +126,6 @@ class Tasks(Generic[Outcome]):
             self._fail(group, error)
             raise
         return future
-
-    def _close(self, group: _Group[Outcome], cancelled: bool) -> None:
-        self._open.discard(group)
-        if cancelled:
-            self._cancelled.append(group)
 
     def _start(self, running: _Running[Outcome]) -> None:
         """Run a task, or make it wait for one with the same key."""
@@ -302,6 +299,15 @@ class Tasks(Generic[Outcome]):
                 if not orphan.group.future.done():
                     self._start(orphan)
                     self._start_more(orphan.group, 1)
+
+
+def close(
+    group: _Group[Outcome], opened: set[_Group[Outcome]], cancelled: deque[_Group[Outcome]], done: "Future[Any]"
+) -> None:
+    """Note that the future of a group is done."""
+    opened.discard(group)
+    if done.cancelled():
+        cancelled.append(group)
 
 
 NAP = 1.0

@@ -20,7 +20,7 @@ from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.inspect.attention import Head, batches, every_head, rectangle
 from hark.inspect.heads.corpus import HeadExample
 from hark.inspect.variants import without_heads
-from hark.model import Transformer, padded_layout
+from hark.model import Transformer
 from hark.text.vocabulary import Vocabulary
 
 BATCH_TOKENS = 1024
@@ -58,7 +58,7 @@ def losses(model: Transformer, examples: Sequence[HeadExample]) -> NDArray[np.fl
         source_BS, source_lengths = rectangle([each.source for each in chosen], device)
         target_BT, target_lengths = rectangle([each.target for each in chosen], device)
         expected_BT, _ = rectangle([each.expected for each in chosen], device)
-        layout = padded_layout(source_lengths, target_lengths)
+        layout = model.padded_layout({"source": source_lengths, "target": target_lengths})
         hidden_BTD = model.hidden({"source": source_BS, "target": target_BT}, layout)
         real_BT = layout.positions["target"] < target_lengths[:, None]
         nll_N = F.cross_entropy(model.logits(hidden_BTD[real_BT]).float(), expected_BT[real_BT], reduction="none")
