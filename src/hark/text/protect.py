@@ -30,7 +30,7 @@ _EMPHASIS = re.compile(r"(?<![\w*~])(?P<mark>\*{1,3}|_{1,3}|~~)(?=[^\s*_~])[^*~\
 _TOKEN = re.compile(r"\S+")
 _SPACES = " \u00a0\u202f"
 _PLACEHOLDER = re.compile(r"\$\d")
-"""The parameters of a query or a script look so. "It costs $5" is protected, too, which does no harm."""
+"""The parameters of a query or a script look so. So "$5" stays as it is written, and every reader understands it."""
 _COUNTED, _COUNTED_DE = re.compile(r"\s[^\W\d_]"), re.compile(r"\s(?:[a-zäöüß]+e[nrs]?\s)?[A-ZÄÖÜ]")
 """What follows a number that counts something; in German, a noun."""
 _AROUND = "\"'“”„‘’‚«»()[]{},;:.!?…"
