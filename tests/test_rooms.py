@@ -20,6 +20,7 @@ ROOMS = {
     "userfiles": 0,
     "settings": 0,
     "config": 0,
+    "text_config": 0,
     "configfile": 0,
     "recipes": 0,
     "facts": 0,
