@@ -407,7 +407,7 @@ class TorchEngine(Engine):
                 request.source,
                 self.start_of(request),
                 (*each.tokens, *([self.special.end] if each.complete else ())),
-                len(request.prefix),
+                0 if request.scores_prefix else len(request.prefix),
                 request.alternatives,
             )
             for _, request, found in done

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
 from hark.engine.opening import ComputePrecision, open_engine
-from hark.engine.request import Answer, Hypothesis, Request
+from hark.engine.request import Answer, Hypothesis, LikelyTokens, Request
 from hark.errors import HarkError, UserError, require
 from hark.models import named_folder
 from hark.settings import SettingError
@@ -95,6 +95,7 @@ class TextWriter:
         """Tokens that end within a character."""
         self._held = ""
         """Text that may be the beginning of a stop string."""
+        self._names: dict[int, str] = {}
         # Vocabularies drop spaces at both ends of what they decode, so tokens are decoded between two others.
         self._frame = vocabulary.encode_literal(FRAME)
         self._left = vocabulary.decode_one(self._frame)
@@ -121,6 +122,13 @@ class TextWriter:
         whole = self.vocabulary.decode_one([*self._frame, *tokens, *self._frame])
         return whole[len(self._left) : len(whole) - len(self._right)]
 
+    def name(self, token: int) -> str:
+        """The text of a token; that of a special one, or a part of a character, is its name in the vocabulary."""
+        if token not in self._names:
+            text = self.decode([token])
+            self._names[token] = text if text and REPLACED not in text else self.vocabulary.pieces([token])[0]
+        return self._names[token]
+
     def _release(self, text: str, last: bool) -> str:
         # The string that is complete first, so that the result does not depend on how the text arrives.
         ends = ((start + len(stop), start) for stop in self.stop if (start := text.find(stop)) >= 0)
@@ -141,9 +149,57 @@ class TokenChance(NamedTuple):
     text: str
     offset: int
     """Where it begins in the text. Tokens that are parts of one character have the same."""
-    log_prob: float
+    log_prob: float | None
+    """None: the model expects nothing in its place, because it is the first that it reads."""
     alternatives: dict[str, float]
     """The likeliest tokens in its place, and their log-probabilities."""
+
+
+class Prompt(NamedTuple):
+    """A text to continue, as a model reads it."""
+
+    text: str
+    start: int | None
+    """The first input; None: the vocabulary's start token."""
+    tokens: list[int]
+    """What follows it."""
+    unscored: int | None
+    """The token that is the first input, if that belongs to the text."""
+
+    @classmethod
+    def of(cls, text: str, vocabulary: Vocabulary) -> "Prompt":
+        tokens, start = vocabulary.encode_literal(text), vocabulary.text_start
+        if start is None and tokens:
+            return cls(text, tokens[0], tokens[1:], tokens[0])
+        return cls(text, start, tokens, None)
+
+    @property
+    def length(self) -> int:
+        """Tokens of the text."""
+        return len(self.tokens) + (self.unscored is not None)
+
+    def chances(
+        self, vocabulary: Vocabulary, log_probs: Sequence[float], likely: Sequence[LikelyTokens]
+    ) -> list[TokenChance]:
+        """Of the tokens of the text; the values are those of `tokens`."""
+        writer = TextWriter(vocabulary)
+        first = [] if self.unscored is None else [self.unscored]
+        writer.begins = writer.decode([*first, *self.tokens]) != self.text  # the vocabulary puts a space before it
+        found = [TokenChance(writer.name(token), 0, None, {}) for token in first]
+        writer.push(first)
+        return [*found, *chances_of(writer, self.tokens, log_probs, likely)]
+
+
+def chances_of(
+    writer: TextWriter, tokens: Sequence[int], log_probs: Sequence[float], likely: Sequence[LikelyTokens]
+) -> Iterator[TokenChance]:
+    """What is told of tokens that a writer is about to write. There may be further values, such as those of EOS."""
+    for token, log_prob, others in zip(tokens, log_probs, likely, strict=False):
+        offset = len(writer.text)
+        writer.push([token])
+        yield TokenChance(
+            writer.name(token), offset, log_prob, {writer.name(other): chance for other, chance in others}
+        )
 
 
 @dataclass(eq=False)
@@ -159,6 +215,8 @@ class OngoingText:
     """None: it has not ended."""
     error: HarkError | None = None
     """Why it failed."""
+    prompt: Prompt | None = None
+    """Whose tokens `chances` has, too."""
     answer: Hypothesis | None = None
     """None: it is incomplete, or a stop string ended it early."""
 
@@ -175,24 +233,22 @@ class OngoingText:
         return GeneratedText(self.writer.text, self.ending, self.options.seed or 0)
 
     def chances(self) -> list[TokenChance]:
-        """The tokens of a text that has ended and was started with `alternatives`; without the end token."""
+        """The tokens of a text that has ended and was started with `alternatives`, those of its prompt first if it was
+        started with `echo`; without the end token."""
         assert self.answer is not None
-        vocabulary = self.writer.vocabulary
+        vocabulary, length = self.writer.vocabulary, len(self.request.prefix)
         writer = TextWriter(vocabulary, begins=not self.prompt_tokens)
-        found = []
-        tokens = self.answer.tokens[len(self.request.prefix) :]
-        for token, log_prob, others in zip(tokens, self.answer.log_probs, self.answer.alternatives, strict=False):
-            if self.ending == "stop" and len(writer.text) >= len(self.writer.text):
+        tokens, log_probs, likely = self.answer.tokens[length:], self.answer.log_probs, self.answer.alternatives
+        found: list[TokenChance] = []
+        before = 0
+        if self.prompt is not None:
+            found = self.prompt.chances(vocabulary, log_probs[:length], likely[:length])
+            log_probs, likely, before = log_probs[length:], likely[length:], len(self.prompt.text)
+        for each in chances_of(writer, tokens, log_probs, likely):
+            if self.ending == "stop" and each.offset >= len(self.writer.text):
                 break
-            alternatives = {self._name(other): chance for other, chance in others}
-            found.append(TokenChance(self._name(token), len(writer.text), log_prob, alternatives))
-            writer.push([token])
+            found.append(each._replace(offset=before + each.offset))
         return found
-
-    def _name(self, token: int) -> str:
-        """The text of a token; that of a special one, or a part of a character, is its name in the vocabulary."""
-        text = self.writer.decode([token])
-        return text if text and REPLACED not in text else self.writer.vocabulary.pieces([token])[0]
 
 
 class Generator:
@@ -250,20 +306,43 @@ class Generator:
         self.engine.close()
 
     def start(
-        self, prompt: str, options: GenerateOptions, stream: bool = False, alternatives: int | None = None
+        self,
+        prompt: str,
+        options: GenerateOptions,
+        stream: bool = False,
+        alternatives: int | None = None,
+        echo: bool = False,
     ) -> OngoingText:
         """Begin to continue a prompt; `step` goes on. `stream`: it reports pieces. `alternatives`: how many to find
-        for each token, for `OngoingText.chances`."""
+        for each token, for `OngoingText.chances`; `echo`: also for those of the prompt."""
         options.check()
-        tokens, start = self.vocabulary.encode_literal(prompt), self.vocabulary.text_start
-        if start is None and tokens:
-            start, tokens = tokens[0], tokens[1:]
-        stream = stream or bool(options.stop)  # stop strings need the tokens as they come
-        request = Request((), options.search(), tokens, start=start, stream=stream, alternatives=alternatives)
-        writer = TextWriter(self.vocabulary, options.stop, begins=not (tokens or prompt.strip()))
-        text = OngoingText(self.engine.submit(request), request, options, writer)
+        read = Prompt.of(prompt, self.vocabulary)
+        request = Request(
+            (),
+            options.search(),
+            read.tokens,
+            start=read.start,
+            stream=stream or bool(options.stop),  # stop strings need the tokens as they come
+            alternatives=alternatives,
+            scores_prefix=echo,
+        )
+        writer = TextWriter(self.vocabulary, options.stop, begins=not (read.tokens or prompt.strip()))
+        text = OngoingText(self.engine.submit(request), request, options, writer, prompt=read if echo else None)
         self.running[text.number] = text
         return text
+
+    def score(self, prompt: str, alternatives: int = 0) -> list[TokenChance]:
+        """The tokens of a text, and this many of the likeliest in place of each, in one pass that generates nothing."""
+        from hark.engine.forced import WrittenText
+        from hark.engine.torch import TorchEngine
+
+        read = Prompt.of(prompt, self.vocabulary)
+        assert isinstance(self.engine, TorchEngine)
+        self.engine.check(request := Request((), prefix=read.tokens, start=read.start, alternatives=alternatives))
+        self.engine.use_device()
+        written = WrittenText((), self.engine.start_of(request), read.tokens, 0, alternatives)
+        scored = next(self.engine.likely_tokens([written])) if read.tokens else ((), ())
+        return read.chances(self.vocabulary, *scored)
 
     def cancel(self, text: OngoingText) -> None:
         """Drop a text; the next step frees its memory."""

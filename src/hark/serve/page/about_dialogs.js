@@ -13,11 +13,17 @@ const KEYS = [
     ["l", "Look inside the sentence"],
     ["h", "History"],
     ["d", "Dark or light"],
-    ["1 2 3", "Translate, Document, Runs"],
+    ["1 2 3 4", "The tabs"],
   ]],
   ["In the text", [
     ["Ctrl Enter", "Translate now"],
     ["Esc", "Leave the field"],
+  ]],
+  ["In the text that you write", [
+    ["Ctrl Enter", "The model goes on"],
+    ["Esc", "Stop it"],
+    ["Alt ↓", "Go to the likely tokens; ↑ ↓ choose, ← → go to other tokens, Esc leads back"],
+    ["Ctrl Z", "Undo"],
   ]],
   ["In the translation", [
     ["← →", "From word to word; their source words light up"],
@@ -51,11 +57,12 @@ export function openPrivacy() {
   const where = local ? "this machine" : html`<b>${location.hostname}</b>`;
   openDialog(local ? "What stays on this machine: everything" : "Where your text goes", () => html`
     <ul class="facts">
-      <li>The translation models run on ${where}. Your text goes to no other server.</li>
+      <li>The models run on ${where}. Your text goes to no other server.</li>
       <li>The page loads nothing from elsewhere, and the server never connects to the internet.</li>
       <li>The server does not store your text, nor write it to its log.</li>
       <li>Text is never part of an address, so it is not in your browser's list of visited pages.</li>
       <li>The history is kept in this browser only. You can erase it or switch it off.</li>
+      <li>What you write with a model is kept in this tab until you close it.</li>
       ${local || location.protocol === "https:"
         ? nothing
         : html`<li>The connection to ${where} is not encrypted: others in your network could read along.</li>`}
