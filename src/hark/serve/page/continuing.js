@@ -82,7 +82,7 @@ export class Reader {
   }
 
   learn(text, tokens) {
-    if (tokens > 60) this.perToken = text.length / tokens;
+    if (tokens > 20) this.perToken = text.length / tokens;
   }
 }
 

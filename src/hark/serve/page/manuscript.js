@@ -18,7 +18,7 @@ export class Manuscript {
     this.tokens = [];
     this.past = [];
     this.future = [];
-    this.typed = 0; // when
+    this.typed = -Infinity; // when the user last did
   }
 
   /** What the user made of the text. */
@@ -56,7 +56,7 @@ export class Manuscript {
   keep() {
     this.past = [...this.past, this.state].slice(-MOST);
     this.future = [];
-    this.typed = 0;
+    this.typed = -Infinity;
   }
 
   undo() {
@@ -71,7 +71,7 @@ export class Manuscript {
     const state = from.pop();
     if (!state) return;
     to.push(this.state);
-    this.typed = 0;
+    this.typed = -Infinity;
     this.set(state.text, state.written);
   }
 
@@ -85,6 +85,12 @@ export class Manuscript {
     if (changed >= 0) this.tokens = this.tokens.slice(0, changed);
     this.text = text;
     this.written = written.filter(({ start, end }) => start < end);
+  }
+
+  /** Tokens of the text, or of its end. */
+  learn(tokens) {
+    const known = this.tokens.filter(({ end }) => end <= (tokens[0]?.start ?? 0));
+    this.tokens = [...known, ...tokens];
   }
 
   isWritten(at) {

@@ -42,6 +42,9 @@ export class WriteView {
     this.area.addEventListener("input", () => this.typed());
     this.area.addEventListener("keydown", (event) => this.keydown(event));
     this.area.addEventListener("focus", () => this.follow());
+    element.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.goOn();
+    });
     document.addEventListener("selectionchange", () => document.activeElement === this.area && this.follow());
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.writing && !isOpen() && !element.hidden) this.stop();
@@ -113,8 +116,7 @@ export class WriteView {
   keydown(event) {
     const command = event.ctrlKey || event.metaKey;
     const key = event.key.toLowerCase();
-    if (command && key === "enter") this.goOn();
-    else if (command && key === "z") this.change(event.shiftKey ? "redo" : "undo");
+    if (command && key === "z") this.change(event.shiftKey ? "redo" : "undo");
     else if (command && key === "y") this.change("redo");
     else if (event.altKey && key === "arrowdown") this.enterTokens();
     else if (key === "escape" && this.writing) this.stop();
@@ -254,7 +256,7 @@ export class WriteView {
     if (this.manuscript.tokens.at(-1)?.end === text.length) return;
     await this.ask(text, async () => {
       const tokens = await this.reader.score(text.toWellFormed(), signal);
-      if (!signal.aborted) this.manuscript.tokens = tokens;
+      if (!signal.aborted) this.manuscript.learn(tokens);
     });
   }
 
@@ -298,13 +300,13 @@ export class WriteView {
   }
 
   /** Go to another token from within the list. */
-  move(by) {
+  async move(by) {
+    await this.latest.now((signal) => this.read(signal));
     const { tokens, text } = this.manuscript;
     const at = (this.here < 0 ? tokens.length : this.here) + by;
-    if (at < 0) return;
+    if (at < 0 || !tokens.length) return;
     this.place(tokens[at]?.start ?? text.length);
-    if (this.list) this.focusTokens();
-    else this.find(true);
+    this.enterTokens();
   }
 
   // Drawing.
