@@ -431,6 +431,13 @@ class TorchEngine(Engine):
         for batch in in_batches(written, lambda each: len(each.tokens), self.exact):
             yield from forced.likely_tokens(self.model, batch, self.device)
 
+    def score_prefix(self, request: Request) -> tuple[tuple[float, ...], tuple[LikelyTokens, ...]]:
+        """Return the log-probability of each token of a prefix, and the likeliest in its place; nothing follows it."""
+        self.check(request)
+        self.use_device()
+        text = WrittenText(request.source, self.start_of(request), request.prefix, 0, request.alternatives or 0)
+        return next(self.likely_tokens([text])) if request.prefix else ((), ())
+
     def align(self, found: Sequence[TokenTranslation]) -> list[NDArray[np.float32]]:
         """Return the cross-attention of each token of the translations; those of similar length share a pass."""
         assert isinstance(self.model, Transformer)

@@ -123,10 +123,15 @@ class TextWriter:
         return whole[len(self._left) : len(whole) - len(self._right)]
 
     def name(self, token: int) -> str:
-        """The text of a token; that of a special one, or a part of a character, is its name in the vocabulary."""
+        """The text of a token, or its bytes, such as `bytes:\\xf0\\x9f`, if it is only a part of a character, or the
+        name of a special one."""
         if token not in self._names:
             text = self.decode([token])
-            self._names[token] = text if text and REPLACED not in text else self.vocabulary.pieces([token])[0]
+            if REPLACED in text:
+                part = self.vocabulary.bytes_of(token)
+                shown = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in part or b"")
+                text = f"bytes:{shown}" if part else ""
+            self._names[token] = text or self.vocabulary.pieces([token])[0]
         return self._names[token]
 
     def _release(self, text: str, last: bool) -> str:
@@ -333,16 +338,12 @@ class Generator:
 
     def score(self, prompt: str, alternatives: int = 0) -> list[TokenChance]:
         """The tokens of a text, and this many of the likeliest in place of each, in one pass that generates nothing."""
-        from hark.engine.forced import WrittenText
         from hark.engine.torch import TorchEngine
 
-        read = Prompt.of(prompt, self.vocabulary)
         assert isinstance(self.engine, TorchEngine)
-        self.engine.check(request := Request((), prefix=read.tokens, start=read.start, alternatives=alternatives))
-        self.engine.use_device()
-        written = WrittenText((), self.engine.start_of(request), read.tokens, 0, alternatives)
-        scored = next(self.engine.likely_tokens([written])) if read.tokens else ((), ())
-        return read.chances(self.vocabulary, *scored)
+        read = Prompt.of(prompt, self.vocabulary)
+        request = Request((), prefix=read.tokens, start=read.start, alternatives=alternatives)
+        return read.chances(self.vocabulary, *self.engine.score_prefix(request))
 
     def cancel(self, text: OngoingText) -> None:
         """Drop a text; the next step frees its memory."""

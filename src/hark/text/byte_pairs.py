@@ -73,7 +73,7 @@ class BytePairs:
 
     def decode_pieces(self, pieces: Sequence[str]) -> str:
         """The text of pieces. A character that stands for no byte adds nothing to it."""
-        return bytes(_BYTES[each] for each in "".join(pieces) if each in _BYTES).decode("utf-8", errors="replace")
+        return bytes_of("".join(pieces)).decode("utf-8", errors="replace")
 
     def _merge_word(self, word: str) -> tuple[str, ...]:
         characters = "".join(BYTE_CHARACTERS[byte] for byte in word.encode("utf-8", errors="replace"))
@@ -94,6 +94,11 @@ class BytePairs:
                     merged.append(piece)
             pieces = merged
         return tuple(pieces)
+
+
+def bytes_of(pieces: str) -> bytes:
+    """The bytes that characters of pieces stand for."""
+    return bytes(_BYTES[each] for each in pieces if each in _BYTES)
 
 
 def splitter(splitting: Splitting) -> Callable[[str], list[str]]:

@@ -2,7 +2,7 @@
 
 import { html, nothing } from "./vendor/lit-html.js";
 
-const NO_TEXT = /^<\|.*\|>$|^<\/?[a-z_]{1,8}>$|^<0x[0-9A-F]{2}>$|^bytes:/; // the end of a text, or a part of a character
+const NO_TEXT = /^<\|.*\|>$|^<\/?[a-z_]{1,8}>$|^bytes:/; // the end of a text, or a part of a character
 const SIGNS = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍" };
 const NAMES = { "\n": "line end", "\t": "tab", " ": "space" };
 
