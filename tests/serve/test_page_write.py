@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hark.models import shipped_folder
+from hark.serve.admission import add_key
 from hark.serve.settings import ServeSettings
 from hark.serve.texts import RunningGenerator
 from hark.tasks.generate import Generator
@@ -348,6 +349,21 @@ def test_tabs_beside_translators(browser: Any, folder: Path, tmp_path: Path) -> 
             page.drop("story.docx", b"PK", "application/octet-stream")
             page.see("#announcement .failure")
             assert page.wrong == []
+    finally:
+        server.stop()
+
+
+def test_a_key_is_asked_for(browser: Any, folder: Path, tmp_path: Path) -> None:
+    key = add_key(tmp_path / "keys.txt")
+    server = wait_until_ready(start(ServeSettings(models=folder, api_keys=tmp_path / "keys.txt")))
+    try:
+        with opened(browser, server) as page:
+            page.goto(ready="#panel-write form.key")
+            page.page.fill("form.key input", key)
+            page.page.click("form.key .button")
+            page.see(READY)
+            assert page.page.locator(".failure").count() == 0
+            assert go_on(page, lambda page: page.page.click(READY))  # also without a beginning
     finally:
         server.stop()
 

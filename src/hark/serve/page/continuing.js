@@ -20,7 +20,7 @@ export class Reader {
   constructor({ name, positions }) {
     Object.assign(this, { name, positions });
     this.perToken = GUESS;
-    this.most = Infinity; // characters that were not refused
+    this.most = Infinity; // characters that the server takes
   }
 
   /**
@@ -70,15 +70,22 @@ export class Reader {
       try {
         return { ...(await ask(tail)), unread: text.length - tail.length };
       } catch (error) {
-        if (isAbort(error) || !(error.code === TOO_LONG || error.status === TOO_LARGE) || tail.length < 2) throw error;
-        this.most = Math.floor(tail.length * SMALLER);
+        const smaller = tail.length * SMALLER;
+        if (isAbort(error) || tail.length < 2) throw error;
+        else if (error.code === TOO_LONG && this.positions) this.perToken = smaller / (this.room(tokens) * SPARE);
+        else if (error.status === TOO_LARGE) this.most = Math.floor(smaller);
+        else throw error;
       }
     }
   }
 
+  /** Characters that should fit beside so many tokens. */
   budget(tokens) {
-    if (this.positions === null) return Infinity;
-    return Math.floor(Math.max(this.positions - tokens, this.positions / 2) * this.perToken * SPARE);
+    return this.positions === null ? Infinity : Math.floor(this.room(tokens) * this.perToken * SPARE);
+  }
+
+  room(tokens) {
+    return Math.max(this.positions - tokens, this.positions / 2);
   }
 
   learn(text, tokens) {

@@ -322,7 +322,7 @@ export class WriteView {
       save("write", settings);
       if ("model" in values) Object.assign(this.manuscript, { tokens: [] });
       if ("model" in values) this.expected = null;
-      if (values.shade && text && !this.manuscript.tokens.length) this.find();
+      if (values.shade && text) this.find();
       this.draw();
     };
     render(
