@@ -202,7 +202,9 @@ export class WriteView {
     }
     this.area.readOnly = false;
     const text = manuscript.text.slice(begin);
-    Object.assign(this, { writing: null, wrote: { ...writing, empty: !text, line: settings.line }, said: this.summary(text, writing) });
+    if (manuscript.past.at(-1)?.text === manuscript.text) manuscript.past.pop(); // nothing to undo
+    const wrote = text || !this.failure ? { ...writing, empty: !text, line: settings.line } : null;
+    Object.assign(this, { writing: null, wrote, said: this.summary(text, writing) });
     this.place(manuscript.text.length);
     this.store();
     if (settings.shade && !this.failure) this.find();
@@ -409,14 +411,16 @@ export class WriteView {
     const busy = reading !== null && !list;
     return html`
       <section class="pane likely" aria-label="Likely tokens" aria-busy=${busy}>
-        <header>
-          <h2>${title}</h2>
-          ${list || busy || writing || !reader
-            ? nothing
-            : html`<button type="button" class="button" title="Alt ↓" @click=${() => this.find(true)}>Show</button>`}
-        </header>
-        ${busy ? html`<p class="soft">The model is reading …</p>` : list ? likelyTokens({ ...list, ...options }) : nothing}
-        ${busy || writing ? nothing : html`<p class="hint">${hint}</p>`}
+        <div class="beside">
+          <header>
+            <h2>${title}</h2>
+            ${list || busy || writing || !reader
+              ? nothing
+              : html`<button type="button" class="button" title="Alt ↓" @click=${() => this.find(true)}>Show</button>`}
+          </header>
+          ${busy ? html`<p class="soft">The model is reading …</p>` : list ? likelyTokens({ ...list, ...options }) : nothing}
+          ${busy || writing ? nothing : html`<p class="hint">${hint}</p>`}
+        </div>
       </section>
     `;
   }
