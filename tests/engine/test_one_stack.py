@@ -209,7 +209,8 @@ def test_tokens_are_reported_as_they_are_chosen(engine: TorchEngine, lag: int, t
     assert narrow.scheduler.places.free == narrow.places
 
 
-def test_log_probabilities_are_those_of_the_model(engine: TorchEngine) -> None:
+def test_log_probabilities_are_those_of_the_model(engine: TorchEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hark.engine.forced.LOGIT_ROWS", 5)  # fewer than most texts have
     crowd = [Request((), search, prompt, alternatives=3) for prompt in prompts(3, 7) for search in (GREEDY, SAMPLING)]
     crowd.append(Request((), replace(SAMPLING, nbest=2), (5, 6), start=9, alternatives=0))
     together = TorchEngine(engine.model, SPECIAL)
@@ -226,6 +227,22 @@ def test_log_probabilities_are_those_of_the_model(engine: TorchEngine) -> None:
                 assert [[token for token, _ in few] for few in one.alternatives] == best.indices.tolist()
                 values = [value for few in one.alternatives for _, value in few]
                 assert values == pytest.approx(best.values.flatten().tolist(), abs=1e-3)
+
+
+@pytest.mark.parametrize("start", [None, 9])
+def test_a_prefix_is_scored(engine: TorchEngine, start: int | None) -> None:
+    for prompt in ((), (5, 6, 7, 8), (9, 9, 9, 4, 4)):
+        request = Request((), GREEDY, prompt, alternatives=2, start=start, scores_prefix=True)
+        values, best = engine.score_prefix(request)
+        log_prob_TV = next_logits(engine.model, inputs_of(request)).log_softmax(-1)[:-1]  # type: ignore[arg-type]
+        assert values == pytest.approx(log_prob_TV[range(len(prompt)), [*prompt]].tolist(), abs=1e-4)
+        assert [[token for token, _ in few] for few in best] == log_prob_TV.topk(2).indices.tolist()
+        ((_, (found,)),) = engine.run([request])
+        assert found.log_probs[: len(prompt)] == pytest.approx(values, abs=1e-4)
+        assert len(found.log_probs) == len(found.tokens) + found.complete
+        assert [[token for token, _ in few] for few in found.alternatives[: len(prompt)]] == [
+            [token for token, _ in few] for few in best
+        ]
 
 
 def test_a_text_is_scored(engine: TorchEngine) -> None:

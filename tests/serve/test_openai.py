@@ -27,6 +27,7 @@ from tests.serve.conftest import TestServer, start, wait_until_ready
 from tests.tasks.decoders import make_one_stack
 
 PROMPTS = ["Once upon a time", "The house", "It was a long day, and the cat sat on the mat again."]
+LONG = "context_length_exceeded"
 TEXTS = ["The cat sat on the mat.", "", "A house.", "A house."]
 StartWith = Callable[..., TestServer]
 
@@ -179,6 +180,43 @@ def test_logprobs_are_those_of_the_model(client: openai.OpenAI, generator: Gener
     assert [list(each.values()) for each in bare.logprobs.top_logprobs] == [[each] for each in found.token_logprobs]
 
 
+@pytest.mark.parametrize("text_start", [True, False])
+def test_prompts_are_scored(
+    client: openai.OpenAI, generator: Generator, text_start: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vocabulary, model = generator.vocabulary, generator.engine.model  # type: ignore[attr-defined]
+    if not text_start:  # as GPT-2
+        monkeypatch.setattr(type(vocabulary), "text_start", None)
+    inputs = [vocabulary.special.start] if text_start else []
+    tokens = [*inputs, *vocabulary.encode_one(PROMPTS[2])]
+    [choice] = complete(client, PROMPTS[2], max_tokens=0, echo=True, logprobs=3).choices
+    found = choice.logprobs
+    assert (choice.text, choice.finish_reason) == (PROMPTS[2], "length")
+    if not text_start:
+        assert found.token_logprobs.pop(0) is found.top_logprobs.pop(0) is None
+    log_prob_TV = next_logits(model, tokens[:-1]).log_softmax(-1)
+    expected = log_prob_TV.gather(1, torch.tensor(tokens[1:])[:, None]).squeeze(1)
+    torch.testing.assert_close(torch.tensor(found.token_logprobs), expected, atol=1e-4, rtol=0)
+    best = torch.tensor([sorted(each.values(), reverse=True)[:3] for each in found.top_logprobs])
+    torch.testing.assert_close(best, log_prob_TV.topk(3).values, atol=1e-4, rtol=0)
+    ends = [*found.text_offset[1:], len(PROMPTS[2])]
+    parts = [PROMPTS[2][start:end] for start, end in zip(found.text_offset, ends, strict=True)]
+    assert [each.strip() for each in parts] == [each.strip() for each in found.tokens]
+    assert complete(client, PROMPTS[2], max_tokens=0, echo=True).choices[0].logprobs is None
+
+    options: dict[str, Any] = {"max_tokens": 6, "temperature": 0, "logprobs": 3}
+    [plain] = complete(client, PROMPTS[2], **options).choices
+    [echoed] = complete(client, PROMPTS[2], echo=True, **options).choices
+    [*_, streamed] = complete(client, PROMPTS[2], echo=True, stream=True, **options)
+    assert echoed.text == PROMPTS[2] + plain.text
+    assert streamed.choices[0].logprobs == echoed.logprobs
+    n = len(tokens) - len(inputs)
+    assert echoed.logprobs.tokens == found.tokens + plain.logprobs.tokens
+    assert echoed.logprobs.text_offset[:n] == found.text_offset
+    assert echoed.logprobs.text_offset[n:] == [len(PROMPTS[2]) + each for each in plain.logprobs.text_offset]
+    assert echoed.logprobs.token_logprobs[n:] == pytest.approx(plain.logprobs.token_logprobs, abs=1e-4)
+
+
 class Gate:
     """Lets an engine take only so many steps."""
 
@@ -267,8 +305,9 @@ def test_embeddings_are_those_of_the_task(client: openai.OpenAI, folder: Path, f
         ("completions", {"prompt": None}, 400, None, "prompt is missing"),
         ("completions", {"prompt": []}, 400, None, "prompt is empty"),
         ("completions", {"prompt": [1, 2]}, 400, None, "prompt must be a string or a list of strings"),
-        ("completions", {"prompt": "word " * 80}, 400, None, "prompt has"),
-        ("completions", {"prompt": "word " * 80, "stream": True}, 400, None, "prompt has"),
+        ("completions", {"prompt": "word " * 80}, 400, LONG, "prompt has 241 tokens, but the model has 64 positions"),
+        ("completions", {"prompt": "word " * 80, "stream": True}, 400, LONG, "prompt has"),
+        ("completions", {"prompt": "word " * 80, "echo": True, "max_tokens": 0, "logprobs": 1}, 400, LONG, "prompt"),
         ("completions", {"prompt": "x" * 60_000}, 413, None, "60,000 characters are too many"),
         ("completions", {"max_tokens": 0}, 400, None, "max_tokens must be a whole number from 1 to 4,096"),
         ("completions", {"temperature": 2.5}, 400, None, "temperature must be a number from 0 to 2"),
@@ -278,7 +317,6 @@ def test_embeddings_are_those_of_the_task(client: openai.OpenAI, folder: Path, f
         ("completions", {"n": 300, "prompt": ["a", "b"]}, 413, None, "600 texts are too many"),
         ("completions", {"stop": [""]}, 400, None, "stop must be"),
         ("completions", {"logprobs": True}, 400, None, "logprobs must be a whole number from 0 to 20"),
-        ("completions", {"logprobs": 1, "echo": True}, 400, None, "echo cannot be combined with logprobs"),
         ("completions", {"suffix": "x"}, 400, None, "suffix is not supported"),
         ("completions", {"presence_penalty": 0.5}, 400, None, "presence_penalty is not supported"),
         ("completions", {"beam": 4}, 400, None, "beam is not supported"),

@@ -104,7 +104,7 @@ def test_tokens_have_names_and_places_in_the_text() -> None:
     text = OngoingText(0, Request((), prefix=()), GenerateOptions(), TextWriter(vocabulary), answer=answer)
     assert finish(text, (answer,)) == " ab€ x"
     found = text.chances()
-    names = vocabulary.pieces(others)
+    names = [rf"bytes:\x{byte:02x}" for byte in "\N{EURO SIGN}".encode()]
     assert [each.text for each in found] == [" ", "ab", *names, " x"]
     assert [each.offset for each in found] == [0, 1, 3, 3, 3, 4]
     assert found[0].alternatives == {"a": -0.5, names[0]: -1.0, "<end>": -2.0}

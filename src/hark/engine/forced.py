@@ -20,6 +20,8 @@ from hark.text.vocabulary import SpecialIds
 
 BATCH_TOKENS = 1 << 12
 """Target tokens per forward pass."""
+LOGIT_ROWS = 1 << 9
+"""Tokens whose logits are computed at a time: those of a long text would take gigabytes."""
 
 Member = TypeVar("Member")
 
@@ -126,10 +128,13 @@ def likely_tokens(
     rows = [row for start, n in zip(starts, counts, strict=True) for row in range(start, start + n)]
     expected = [token for each in written for token in each.tokens[each.prefix :]]
     row_N, token_N = send(np.array([rows, expected], np.int64), device)
-    log_prob_NV = model.logits(hidden_ND[row_N]).float().log_softmax(-1)
-    log_probs = log_prob_NV.gather(1, token_N[:, None]).squeeze(1).tolist()
-    found = log_prob_NV.topk(max(each.alternatives for each in written))
-    best = [tuple(zip(*pair, strict=True)) for pair in zip(found.indices.tolist(), found.values.tolist(), strict=True)]
+    log_probs: list[float] = []
+    best: list[LikelyTokens] = []
+    for some_N, expected_N in zip(row_N.split(LOGIT_ROWS), token_N.split(LOGIT_ROWS), strict=True):
+        log_prob_NV = model.logits(hidden_ND[some_N]).float().log_softmax(-1)
+        log_probs += log_prob_NV.gather(1, expected_N[:, None]).squeeze(1).tolist()
+        found = log_prob_NV.topk(max(each.alternatives for each in written))
+        best += map(tuple, map(zip, found.indices.tolist(), found.values.tolist()))
     stops = np.cumsum(counts).tolist()
     return [
         (tuple(log_probs[stop - n : stop]), tuple(likely[: each.alternatives] for likely in best[stop - n : stop]))

@@ -22,6 +22,10 @@ class EngineError(HarkError):
     """The engine failed. The requests that it was working on are not at fault."""
 
 
+class TooLongError(UserError):
+    """A text has more tokens than the model has positions."""
+
+
 class Engine(ABC):
     """Decodes requests for all clients: the CLI, the server, documents and distillation.
 
@@ -162,7 +166,8 @@ class Engine(ABC):
         if not self.fits(source, target):
             longest = max(len(source), len(target) + 1)
             what, remedy = ("sentence", "split") if self.reads_source else ("prompt", "shorten")
-            raise UserError(f"{what} has {longest} tokens, but the model has {self.positions} positions; {remedy} it")
+            problem = f"{what} has {longest} tokens, but the model has {self.positions} positions"
+            raise TooLongError(f"{problem}; {remedy} it")
         if (source and (min(source) < 0 or max(source) >= self.source_size)) or (
             target and (min(target) < 0 or max(target) >= self.target_size)
         ):

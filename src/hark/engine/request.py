@@ -56,6 +56,8 @@ class Request:
     """Whether `Engine.news` reports tokens before the answer, if the search has one hypothesis at a time."""
     alternatives: int | None = None
     """Return the log-probability of each token, and this many of the likeliest tokens in its place; None: neither."""
+    scores_prefix: bool = False
+    """Whether to return these of the tokens of the prefix, too."""
     longest: int | None = None
     """Maximum length of the output in tokens, EOS included; None: the input's length + `search.max_extra`."""
 
@@ -91,7 +93,7 @@ class Hypothesis:
     """Cross-attention of each token (without EOS), the mean over the alignment heads."""
     log_probs: tuple[float, ...] = ()
     """Of each token and EOS; only of a translation that was scored. With `Request.alternatives`, those after the
-    prefix."""
+    prefix, or with `scores_prefix` all."""
     alternatives: tuple["LikelyTokens", ...] = ()
     """The likeliest tokens in place of each of these."""
 

@@ -407,7 +407,7 @@ class TorchEngine(Engine):
                 request.source,
                 self.start_of(request),
                 (*each.tokens, *([self.special.end] if each.complete else ())),
-                len(request.prefix),
+                0 if request.scores_prefix else len(request.prefix),
                 request.alternatives,
             )
             for _, request, found in done
@@ -430,6 +430,13 @@ class TorchEngine(Engine):
     ) -> Iterator[tuple[tuple[float, ...], tuple[LikelyTokens, ...]]]:
         for batch in in_batches(written, lambda each: len(each.tokens), self.exact):
             yield from forced.likely_tokens(self.model, batch, self.device)
+
+    def score_prefix(self, request: Request) -> tuple[tuple[float, ...], tuple[LikelyTokens, ...]]:
+        """Return the log-probability of each token of a prefix, and the likeliest in its place; nothing follows it."""
+        self.check(request)
+        self.use_device()
+        text = WrittenText(request.source, self.start_of(request), request.prefix, 0, request.alternatives or 0)
+        return next(self.likely_tokens([text])) if request.prefix else ((), ())
 
     def align(self, found: Sequence[TokenTranslation]) -> list[NDArray[np.float32]]:
         """Return the cross-attention of each token of the translations; those of similar length share a pass."""

@@ -1,7 +1,7 @@
 """Work of models of one stack for clients: the choice of a model, places in the queue, texts as they are generated."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -27,12 +27,21 @@ class PromptJob:
     """The options of each of the texts that continue a prompt."""
     alternatives: int | None = None
     """How many tokens to find in place of each; None: nothing is told of tokens."""
+    echo: bool = False
+    """Whether the answer begins with the prompt."""
+    scores_only: bool = False
+    """Whether nothing continues the prompts."""
     stream: bool = False
     urgent: bool = True
 
     @property
     def characters(self) -> int:
         return sum(map(len, self.prompts)) * len(self.samples)
+
+    @property
+    def scores_prompts(self) -> bool:
+        """Whether the tokens of the prompts are told of, too."""
+        return self.echo and self.alternatives is not None
 
 
 @dataclass(frozen=True)
@@ -64,8 +73,7 @@ async def continue_prompts(
             futures = []
             try:
                 for number, (prompt, options) in enumerate((p, o) for p in asked.prompts for o in asked.samples):
-                    on_piece = partial(report, number) if asked.stream else None
-                    futures.append(running.submit(prompt, options, asked.alternatives, on_piece))
+                    futures.append(submit(running, asked, prompt, options, partial(report, number)))
                     futures[-1].add_done_callback(partial(report, number))
                 left = len(futures)
                 while left:
@@ -80,6 +88,18 @@ async def continue_prompts(
             finally:
                 for future in futures:
                     future.cancel()
+
+
+def submit(
+    running: RunningGenerator,
+    asked: PromptJob,
+    prompt: str,
+    options: GenerateOptions,
+    on_piece: Callable[[str], object],
+) -> Future[Completion]:
+    if asked.scores_only:
+        return running.score(prompt, asked.alternatives)
+    return running.submit(prompt, options, asked.alternatives, on_piece if asked.stream else None, asked.scores_prompts)
 
 
 async def embed(service: Service, model: InstalledModel, asked: EmbeddingJob) -> Embedded:

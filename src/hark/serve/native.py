@@ -9,9 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from hark.models import InstalledModel
 from hark.serve.bodies import CompactJson, Fields, Refusal, compact, read_json
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
+from hark.serve.texts import settings_of
 from hark.serve.translating import read_formality
 from hark.translate.translation import Alternative, Sentence
 
@@ -74,7 +76,7 @@ def routes(service: Service, settings: ServeSettings) -> list[Route]:
             }
             for model in service.shelf.offered
         ]
-        return CompactJson({"models": listed})
+        return CompactJson({"models": listed, "texts": [text_model(each) for each in service.shelf.texts.values()]})
 
     return [
         Route("/api/v1/translate", translate, methods=["POST"]),
@@ -82,6 +84,13 @@ def routes(service: Service, settings: ServeSettings) -> list[Route]:
         Route("/api/v1/languages", languages),
         Route("/api/v1/models", models),
     ]
+
+
+def text_model(model: InstalledModel) -> dict[str, Any]:
+    """A model of one stack, and how many tokens it can read."""
+    settings = settings_of(model.folder)
+    positions = None if settings.positions == "none" else settings.max_positions
+    return {"name": model.name, "shape": settings.shape, "positions": positions, "summary": model.summary}
 
 
 def languages_of(fields: Fields) -> tuple[str | None, str]:

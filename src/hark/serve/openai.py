@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from hark.config import Shape
+from hark.engine.interface import TooLongError
 from hark.engine.request import MOST_ALTERNATIVES
 from hark.errors import MissingExtraError, UserError, require
 from hark.models import InstalledModel
@@ -60,6 +61,8 @@ def error_of(refusal: Refusal) -> dict[str, Any]:
     param = None
     if isinstance(refusal, OpenAIRefusal):
         param, code = refusal.param, refusal.code
+    elif isinstance(refusal.__cause__, TooLongError):
+        param, code = "prompt", "context_length_exceeded"
     return {"error": {"message": refusal.message, "type": kind, "param": param, "code": code}}
 
 
@@ -87,7 +90,7 @@ def routes(service: Service, settings: ServeSettings) -> list[Route]:
         fields = await read_json(request)
         found = find_model(service, fields.text("model"), "decoder")
         asked = read_prompts(fields, settings)
-        answer = CompletionAnswer(found.name, asked, fields.flag("echo"), includes_usage(fields))
+        answer = CompletionAnswer(found.name, asked, includes_usage(fields))
         work = continue_prompts(service, found, asked)
         if asked.stream:
             first = await anext(work)  # before the status is sent
@@ -156,8 +159,9 @@ def read_prompts(fields: Fields, settings: ServeSettings) -> PromptJob:
     if len(stop) > MAX_STOPS or not all(stop) or sum(map(len, stop)) > settings.characters:
         raise OpenAIRefusal(400, f"stop must be at most {MAX_STOPS} strings that are not empty", "stop")
     temperature = number(fields, "temperature", 1.0, 0, MAX_TEMPERATURE)
+    echo = fields.flag("echo")
     options = GenerateOptions(
-        max_tokens=whole(fields, "max_tokens", 16, 1, settings.tokens),
+        max_tokens=whole(fields, "max_tokens", 16, 0 if echo else 1, settings.tokens),
         temperature=max(temperature, MIN_TEMPERATURE) if temperature else 0.0,
         top_k=whole(fields, "top_k", 0, 0, 10**6),
         top_p=number(fields, "top_p", 1.0, 0, 1),
@@ -169,14 +173,12 @@ def read_prompts(fields: Fields, settings: ServeSettings) -> PromptJob:
     if n * len(prompts) > settings.batch:
         raise Refusal(413, f"{n * len(prompts):,} texts are too many; the limit is {settings.batch:,}")
     alternatives = whole(fields, "logprobs", 0, 0, MOST_ALTERNATIVES) if "logprobs" in fields else None
-    if alternatives is not None and fields.flag("echo"):
-        raise OpenAIRefusal(400, "echo cannot be combined with logprobs: prompts are not scored", "echo")
     try:
         samples = tuple(options.samples(n))
         samples[0].search()
     except UserError as error:
         raise Refusal(400, str(error)) from None
-    return PromptJob(tuple(prompts), samples, alternatives, fields.flag("stream"))
+    return PromptJob(tuple(prompts), samples, alternatives, echo, not options.max_tokens, fields.flag("stream"))
 
 
 def read_texts(fields: Fields, name: str, settings: ServeSettings) -> list[str]:
@@ -231,7 +233,6 @@ class CompletionAnswer:
 
     model: str
     asked: PromptJob
-    echo: bool
     with_usage: bool
 
     def whole(self, done: dict[int, Completion | str]) -> dict[str, Any]:
@@ -242,7 +243,7 @@ class CompletionAnswer:
     async def events(self, first: Piece, work: AsyncGenerator[Piece, None]) -> AsyncGenerator[bytes, None]:
         """Server-sent events. What is told of tokens comes with the end of their text."""
         head, done = self.head(), dict[int, Completion]()
-        if self.echo:
+        if self.asked.echo:
             for i in range(len(self.asked.prompts) * len(self.asked.samples)):
                 yield event({**head, "choices": [self.choice(i, self.echoed(i))]})
         try:
@@ -264,7 +265,7 @@ class CompletionAnswer:
         return {"id": name, "object": "text_completion", "created": int(time.time()), "model": self.model}
 
     def echoed(self, index: int) -> str:
-        return self.asked.prompts[index // len(self.asked.samples)] if self.echo else ""
+        return self.asked.prompts[index // len(self.asked.samples)] if self.asked.echo else ""
 
     def choice(self, index: int, text: str, done: Completion | None = None) -> dict[str, Any]:
         """`done`: the completion that ends with this text."""
@@ -282,7 +283,9 @@ def logprobs(chances: Sequence[TokenChance]) -> dict[str, Any]:
     return {
         "tokens": [each.text for each in chances],
         "token_logprobs": [each.log_prob for each in chances],
-        "top_logprobs": [{**each.alternatives, each.text: each.log_prob} for each in chances],
+        "top_logprobs": [
+            None if each.log_prob is None else {**each.alternatives, each.text: each.log_prob} for each in chances
+        ],
         "text_offset": [each.offset for each in chances],
     }
 

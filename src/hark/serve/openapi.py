@@ -190,6 +190,12 @@ def schemas() -> Schema:
         "size": {"type": "integer"},
         "loaded": {"type": "boolean"},
     }
+    text_model = {
+        "name": STRING,
+        "shape": {"enum": ["decoder", "encoder"], "description": "A decoder continues text, an encoder embeds it."},
+        "positions": {"type": ["integer", "null"], "description": "How many tokens it can read; null: any number."},
+        "summary": STRING,
+    }
     weights = {
         **items(items({"type": "number"})),
         "description": "A row for each word of the target, a column for each of the source.",
@@ -205,8 +211,9 @@ def schemas() -> Schema:
         "Detection": record({"language": STRING, "confidence": {"type": "number"}}),
         "Languages": record({"languages": items(ref("Language"))}),
         "Language": record({"code": STRING, "targets": STRINGS, "formality": STRINGS}),
-        "Models": record({"models": items(ref("Model"))}),
+        "Models": record({"models": items(ref("Model")), "texts": items(ref("TextModel"))}),
         "Model": record(model),
+        "TextModel": record(text_model),
         "Runs": record({"runs": items(ref("Run"))}),
         "Run": {**run, "description": "Further fields as in the list of hark runs."},
         "Attention": record({"step": COUNT, "source": STRINGS, "target": STRINGS, "weights": weights}),

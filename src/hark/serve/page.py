@@ -17,6 +17,7 @@ from starlette.routing import Route
 from hark.documents.formats import FORMATS
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
+from hark.serve.texts import shape_of
 
 HERE = Path(__file__).parent / "page"
 LOOK = Path(__file__).parents[1] / "inspect" / "page"  # a path: importing hark.inspect would require torch
@@ -44,13 +45,15 @@ class Asset:
         return cls(content, TYPES.get(Path(name).suffix, PLAIN), f'"{digest(content)}"')
 
 
-def routes(service: Service, settings: ServeSettings) -> list[Route]:  # noqa: ARG001
+def routes(service: Service, settings: ServeSettings) -> list[Route]:
     assets = read_assets()
     version = digest(*(asset.content for _, asset in sorted(assets.items())))
     html = (HERE / "index.html").read_text(encoding="utf-8")
     values = {
         "assets": f"page/{version}",
         "runs": str(settings.runs is not None).lower(),
+        "translates": str(bool(service.shelf.offered)).lower(),
+        "writes": str(any(shape_of(each.folder) == "decoder" for each in service.shelf.texts.values())).lower(),
         "formats": " ".join(FORMATS),
         "body": str(settings.body),
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hark import configfile
 from hark.bundle import CONFIG
-from hark.config import Shape
+from hark.config import ModelConfig, Shape
 from hark.errors import UserError, require
 from hark.models import InstalledModel
 from hark.serve.running import ModelThread
@@ -33,7 +33,7 @@ class Completion:
     prompt_tokens: int
     tokens: int
     chances: list[TokenChance] | None = None
-    """Of each token, if they were asked for."""
+    """Of each token, if they were asked for; with an echo, those of the prompt first."""
 
 
 class RunningGenerator(ModelThread):
@@ -63,18 +63,32 @@ class RunningGenerator(ModelThread):
         options: GenerateOptions,
         alternatives: int | None = None,
         on_piece: Callable[[str], object] | None = None,
+        echo: bool = False,
     ) -> Future[Completion]:
         """Begin to continue a prompt. Cancelling the future frees its place. `on_piece` is called in the model's thread
-        with each piece of the text; `alternatives`: how many to find for each token."""
+        with each piece of the text; `alternatives`: how many to find for each token, with `echo` also of the prompt."""
         future: Future[Completion] = self._new_future()
 
         def begin() -> None:
-            text = self.generator.start(prompt, options, on_piece is not None, alternatives)
+            text = self.generator.start(prompt, options, on_piece is not None, alternatives, echo)
             self._texts[text] = future, on_piece
             # Called at once if the future was cancelled meanwhile.
             future.add_done_callback(partial(self._cancel, text))
 
         self._inbox.put(partial(self._guard, future, begin))
+        return future
+
+    def score(self, prompt: str, alternatives: int | None) -> Future[Completion]:
+        """Find what is told of the tokens of a prompt, which is not continued."""
+        future: Future[Completion] = self._new_future()
+
+        def run() -> None:
+            chances = self.generator.score(prompt, alternatives or 0)
+            told = None if alternatives is None else chances
+            if future.set_running_or_notify_cancel():
+                future.set_result(Completion(GeneratedText("", "length", 0), len(chances), 0, told))
+
+        self._inbox.put(partial(self._guard, future, run))
         return future
 
     def _cancel(self, text: OngoingText, future: Future[Completion]) -> None:
@@ -180,5 +194,9 @@ def open_text_model(model: InstalledModel, threads: int | None = None) -> ModelT
 
 
 @cache
+def settings_of(folder: Path) -> ModelConfig:
+    return configfile.load(folder / CONFIG).model
+
+
 def shape_of(folder: Path) -> Shape:
-    return configfile.load(folder / CONFIG).model.shape
+    return settings_of(folder).shape

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
 from hark.engine.opening import ComputePrecision, open_engine
-from hark.engine.request import Answer, Hypothesis, Request
+from hark.engine.request import Answer, Hypothesis, LikelyTokens, Request
 from hark.errors import HarkError, UserError, require
 from hark.models import named_folder
 from hark.settings import SettingError
@@ -101,6 +101,7 @@ class TextWriter:
         """Tokens that end within a character."""
         self._held = ""
         """Text that may be the beginning of a stop string."""
+        self._names: dict[int, str] = {}
         # Vocabularies drop spaces at both ends of what they decode, so tokens are decoded between two others.
         self._marks = frozenset(vocabulary.sentinels)
         self._frame = vocabulary.encode_literal(FRAME)
@@ -136,6 +137,18 @@ class TextWriter:
         whole = self.vocabulary.decode_one([*self._frame, *tokens, *self._frame])
         return whole[len(self._left) : len(whole) - len(self._right)]
 
+    def name(self, token: int) -> str:
+        """The text of a token, or its bytes, such as `bytes:\\xf0\\x9f`, if it is only a part of a character, or the
+        name of a special one."""
+        if token not in self._names:
+            text = self.decode([token])
+            if REPLACED in text:
+                part = self.vocabulary.bytes_of(token)
+                shown = "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in part or b"")
+                text = f"bytes:{shown}" if part else ""
+            self._names[token] = text or self.vocabulary.pieces([token])[0]
+        return self._names[token]
+
     def _release(self, text: str, last: bool) -> str:
         # The string that is complete first, so that the result does not depend on how the text arrives.
         ends = ((start + len(stop), start) for stop in self.stop if (start := text.find(stop)) >= 0)
@@ -156,9 +169,57 @@ class TokenChance(NamedTuple):
     text: str
     offset: int
     """Where it begins in the text. Tokens that are parts of one character have the same."""
-    log_prob: float
+    log_prob: float | None
+    """None: the model expects nothing in its place, because it is the first that it reads."""
     alternatives: dict[str, float]
     """The likeliest tokens in its place, and their log-probabilities."""
+
+
+class Prompt(NamedTuple):
+    """A text to continue, as a model reads it."""
+
+    text: str
+    start: int | None
+    """The first input; None: the vocabulary's start token."""
+    tokens: list[int]
+    """What follows it."""
+    unscored: int | None
+    """The token that is the first input, if that belongs to the text."""
+
+    @classmethod
+    def of(cls, text: str, vocabulary: Vocabulary) -> "Prompt":
+        tokens, start = vocabulary.encode_literal(text), vocabulary.text_start
+        if start is None and tokens:
+            return cls(text, tokens[0], tokens[1:], tokens[0])
+        return cls(text, start, tokens, None)
+
+    @property
+    def length(self) -> int:
+        """Tokens of the text."""
+        return len(self.tokens) + (self.unscored is not None)
+
+    def chances(
+        self, vocabulary: Vocabulary, log_probs: Sequence[float], likely: Sequence[LikelyTokens]
+    ) -> list[TokenChance]:
+        """Of the tokens of the text; the values are those of `tokens`."""
+        writer = TextWriter(vocabulary)
+        first = [] if self.unscored is None else [self.unscored]
+        writer.begins = writer.decode([*first, *self.tokens]) != self.text  # the vocabulary puts a space before it
+        found = [TokenChance(writer.name(token), 0, None, {}) for token in first]
+        writer.push(first)
+        return [*found, *chances_of(writer, self.tokens, log_probs, likely)]
+
+
+def chances_of(
+    writer: TextWriter, tokens: Sequence[int], log_probs: Sequence[float], likely: Sequence[LikelyTokens]
+) -> Iterator[TokenChance]:
+    """What is told of tokens that a writer is about to write. There may be further values, such as those of EOS."""
+    for token, log_prob, others in zip(tokens, log_probs, likely, strict=False):
+        offset = len(writer.text)
+        writer.push([token])
+        yield TokenChance(
+            writer.name(token), offset, log_prob, {writer.name(other): chance for other, chance in others}
+        )
 
 
 @dataclass(eq=False)
@@ -174,6 +235,8 @@ class OngoingText:
     """None: it has not ended."""
     error: HarkError | None = None
     """Why it failed."""
+    prompt: Prompt | None = None
+    """Whose tokens `chances` has, too."""
     answer: Hypothesis | None = None
     """None: it is incomplete, or a stop string ended it early."""
 
@@ -192,24 +255,22 @@ class OngoingText:
         return GeneratedText(self.writer.text, self.ending, self.options.seed or 0)
 
     def chances(self) -> list[TokenChance]:
-        """The tokens of a text that has ended and was started with `alternatives`; without the end token."""
+        """The tokens of a text that has ended and was started with `alternatives`, those of its prompt first if it was
+        started with `echo`; without the end token."""
         assert self.answer is not None
-        vocabulary = self.writer.vocabulary
+        vocabulary, length = self.writer.vocabulary, len(self.request.prefix)
         writer = TextWriter(vocabulary, begins=bool(self.request.source) or not self.prompt_tokens)
-        found = []
-        tokens = self.answer.tokens[len(self.request.prefix) :]
-        for token, log_prob, others in zip(tokens, self.answer.log_probs, self.answer.alternatives, strict=False):
-            if self.ending == "stop" and len(writer.text) >= len(self.writer.text):
+        tokens, log_probs, likely = self.answer.tokens[length:], self.answer.log_probs, self.answer.alternatives
+        found: list[TokenChance] = []
+        before = 0
+        if self.prompt is not None:
+            found = self.prompt.chances(vocabulary, log_probs[:length], likely[:length])
+            log_probs, likely, before = log_probs[length:], likely[length:], len(self.prompt.text)
+        for each in chances_of(writer, tokens, log_probs, likely):
+            if self.ending == "stop" and each.offset >= len(self.writer.text):
                 break
-            alternatives = {self._name(other): chance for other, chance in others}
-            found.append(TokenChance(self._name(token), len(writer.text), log_prob, alternatives))
-            writer.push([token])
+            found.append(each._replace(offset=before + each.offset))
         return found
-
-    def _name(self, token: int) -> str:
-        """The text of a token; that of a special one, or a part of a character, is its name in the vocabulary."""
-        text = self.writer.decode([token])
-        return text if text and REPLACED not in text else self.writer.vocabulary.pieces([token])[0]
 
 
 class Generator:
@@ -276,28 +337,43 @@ class Generator:
         self.engine.close()
 
     def start(
-        self, prompt: str, options: GenerateOptions, stream: bool = False, alternatives: int | None = None
+        self,
+        prompt: str,
+        options: GenerateOptions,
+        stream: bool = False,
+        alternatives: int | None = None,
+        echo: bool = False,
     ) -> OngoingText:
         """Begin to continue a prompt; `step` goes on. `stream`: it reports pieces. `alternatives`: how many to find
-        for each token, for `OngoingText.chances`."""
+        for each token, for `OngoingText.chances`; `echo`: also for those of the prompt."""
         options.check()
         # Stop strings need the tokens as they come.
         common: dict[str, Any] = {"stream": stream or bool(options.stop), "alternatives": alternatives}
+        read: Prompt | None = None
         if self.reads_source:
+            if echo:
+                raise UserError("echo: the text of this model does not contain the prompt, so it is not scored")
             source, lead = self.source_vocabulary, self.vocabulary.prefix()
             longest = len(lead) + options.max_tokens
             marked = source.as_source(source.encode_marked(prompt))
             request = Request(marked, options.search(), lead, longest=longest, **common)
             writer = TextWriter(self.vocabulary, options.stop, begins=True)
         else:
-            tokens, start = self.vocabulary.encode_literal(prompt), self.vocabulary.text_start
-            if start is None and tokens:
-                start, tokens = tokens[0], tokens[1:]
-            request = Request((), options.search(), tokens, start=start, **common)
-            writer = TextWriter(self.vocabulary, options.stop, begins=not (tokens or prompt.strip()))
-        text = OngoingText(self.engine.submit(request), request, options, writer)
+            read = Prompt.of(prompt, self.vocabulary)
+            request = Request((), options.search(), read.tokens, start=read.start, scores_prefix=echo, **common)
+            writer = TextWriter(self.vocabulary, options.stop, begins=not (read.tokens or prompt.strip()))
+        text = OngoingText(self.engine.submit(request), request, options, writer, prompt=read if echo else None)
         self.running[text.number] = text
         return text
+
+    def score(self, prompt: str, alternatives: int = 0) -> list[TokenChance]:
+        """The tokens of a text, and this many of the likeliest in place of each, in one pass that generates nothing."""
+        from hark.engine.torch import TorchEngine
+
+        assert isinstance(self.engine, TorchEngine)
+        read = Prompt.of(prompt, self.vocabulary)
+        request = Request((), prefix=read.tokens, start=read.start, alternatives=alternatives)
+        return read.chances(self.vocabulary, *self.engine.score_prefix(request))
 
     def cancel(self, text: OngoingText) -> None:
         """Drop a text; the next step frees its memory."""

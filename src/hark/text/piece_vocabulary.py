@@ -20,7 +20,7 @@ from typing import Any, get_args
 import sentencepiece
 
 from hark.errors import UserError
-from hark.text.byte_pairs import BytePairs, Splitting, is_byte_pairs
+from hark.text.byte_pairs import BytePairs, Splitting, bytes_of, is_byte_pairs
 from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
 from hark.text.word_pieces import WordPieceRules, WordPieces, is_word_pieces
 
@@ -219,6 +219,9 @@ class PieceVocabulary(Vocabulary):
     def byte_of(self, token: int) -> int | None:
         match = BYTE.fullmatch(self._pieces[token])
         return int(match[1], 16) if match else None
+
+    def bytes_of(self, token: int) -> bytes | None:
+        return bytes_of(self._pieces[token]) if self.is_byte_pairs else super().bytes_of(token)
 
     @cached_property
     def alphabet(self) -> frozenset[str]:

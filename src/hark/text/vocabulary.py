@@ -167,6 +167,11 @@ class Vocabulary(Protocol):
     def byte_of(self, token: int) -> int | None:
         """Return the byte that an id represents, or None if it is not a byte."""
 
+    def bytes_of(self, token: int) -> bytes | None:
+        """Return the bytes of an id that is only a part of characters, or None if they are unknown."""
+        byte = self.byte_of(token)
+        return None if byte is None else bytes([byte])
+
     @property
     @abstractmethod
     def alphabet(self) -> frozenset[str]:

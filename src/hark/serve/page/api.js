@@ -8,11 +8,11 @@ export class Failure extends Error {
    * @param {string} message one line for the user
    * @param {number} status the HTTP status; 0 if there was no answer
    * @param {number | null} retryAfter seconds to wait, if the server said so
+   * @param {string | null} code what programs may look for
    */
-  constructor(message, status = 0, retryAfter = null) {
+  constructor(message, status = 0, retryAfter = null, code = null) {
     super(message);
-    this.status = status;
-    this.retryAfter = retryAfter;
+    Object.assign(this, { status, retryAfter, code });
   }
 
   /** Whether the server asks for an API key. */
@@ -58,7 +58,7 @@ export async function* stream(path, values, signal) {
   const options = values === undefined ? { signal } : { method: "POST", body: JSON.stringify(values), signal };
   const response = await request(path, options, "text/event-stream");
   for await (const event of reading(eventsOf(response.body))) {
-    if (event.event === "error") throw failureOf(event.data, 0, null);
+    if (event.event === "error" || event.data.error) throw failureOf(event.data, 0, null);
     yield event;
   }
 }
@@ -92,7 +92,7 @@ async function request(path, options, accept = "application/json") {
 function failureOf(answer, status, wait) {
   const error = answer?.error ?? answer;
   const message = typeof error === "string" ? error : error?.message;
-  return new Failure(sentence(message ?? `The server answered with error ${status}.`), error?.status ?? status, wait);
+  return new Failure(sentence(message ?? `The server answered with error ${status}.`), error?.status ?? status, wait, error?.code ?? null);
 }
 
 /** The server's messages start in lower case and end without a full stop; here they stand as sentences. */

@@ -2,7 +2,7 @@
 
 import { html, nothing, render } from "./vendor/lit-html.js";
 import { isThisMachine, openKeyboardHelp, openPrivacy, shortcutsOn } from "./about_dialogs.js";
-import { get } from "./api.js";
+import { Failure, get } from "./api.js";
 import { Choice } from "./choice.js";
 import { isOpen } from "./dialogs.js";
 import { DocumentView } from "./document_view.js";
@@ -14,21 +14,26 @@ import { openLook } from "./look_dialog.js";
 import { failureNote } from "./notes.js";
 import * as theme from "./theme.js";
 import { TranslateView } from "./translate_view.js";
+import { WriteView } from "./write_view.js";
 
-const page = document.documentElement;
+const { dataset: offers } = document.documentElement;
+const [translates, writes] = [offers.translates === "true", offers.writes === "true"];
 const tabs = [
-  { name: "translate", title: "Translate" },
-  { name: "document", title: "Document" },
-  ...(page.dataset.runs === "true" ? [{ name: "runs", title: "Runs" }] : []),
+  ...(translates ? [{ name: "translate", title: "Translate" }, { name: "document", title: "Document" }] : []),
+  ...(writes ? [{ name: "write", title: "Write" }] : []),
+  ...(offers.runs === "true" ? [{ name: "runs", title: "Runs" }] : []),
 ];
-const panels = new Map(tabs.map(({ name }) => [name, document.getElementById(`panel-${name}`)]));
+const home = tabs[0]?.name ?? "translate"; // without any, its panel says what is missing
+const panels = new Map([home, ...tabs.map(({ name }) => name)].map((name) => [name, document.getElementById(`panel-${name}`)]));
 const views = new Map();
-const state = { tab: "translate", failure: null };
+const state = { tab: home, failure: null };
+
+const NOTHING = "This server has no model that translates or continues text. Programs may use its models by the API below.";
 
 function show(tab) {
   views.get(state.tab)?.hide?.();
   state.tab = tab;
-  history.replaceState(null, "", tab === "translate" ? location.pathname : `#${tab}`); // the tab, never the text
+  history.replaceState(null, "", tab === home ? location.pathname : `#${tab}`); // the tab, never the text
   draw();
   views.get(tab)?.show?.();
   if (tab === "runs" && !views.has("runs")) openRuns();
@@ -48,8 +53,11 @@ async function takeFiles([file, ...others]) {
   try {
     const read = await readFile(file);
     if (others.length) state.failure = { message: "One file at a time: only the first was taken." };
-    show("document");
-    views.get("document")?.open(read);
+    const to = writes && (state.tab === "write" || !translates) ? "write" : "document";
+    if (to === "write" && read.text === undefined) throw new Failure(`${read.name} is not plain text.`);
+    if (!views.has(to)) return;
+    show(to);
+    views.get(to).open(read);
   } catch (error) {
     state.failure = error;
   }
@@ -91,7 +99,7 @@ function draw() {
         )}
       </div>
       <div class="tools">
-        ${iconButton("History", historyIcon, openPast, "history")}
+        ${translates ? iconButton("History", historyIcon, openPast, "history") : nothing}
         ${iconButton(dark ? "Light colours" : "Dark colours", dark ? sunIcon : moonIcon, theme.toggle, "theme")}
         ${iconButton("Keyboard help", helpIcon, openKeyboardHelp, "help")}
       </div>
@@ -127,14 +135,14 @@ function keydown(event) {
     if (event.key === "Escape") typing.blur();
     return;
   }
-  const translate = views.get("translate");
+  const translate = state.tab === "write" ? undefined : views.get("translate");
   const action = {
     "?": openKeyboardHelp,
     "/": () => panels.get(state.tab).querySelector("textarea")?.focus(),
     s: () => translate?.swap(),
-    c: () => translate?.copy(),
+    c: () => (translate ?? views.get("write"))?.copy(),
     l: () => translate?.look(),
-    h: openPast,
+    h: translates ? openPast : undefined,
     d: theme.toggle,
     ...Object.fromEntries(tabs.map(({ name }, at) => [at + 1, () => show(name)])),
   }[event.key];
@@ -156,6 +164,10 @@ function drawFooter() {
 }
 
 async function start() {
+  if (!translates) {
+    if (!tabs.length) render(html`<p class="nothing">${NOTHING}</p>`, panels.get("translate"));
+    return;
+  }
   try {
     const { languages } = await get("api/v1/languages");
     const choice = new Choice(new Languages(languages));
@@ -172,11 +184,16 @@ async function start() {
   }
 }
 
+if (writes) views.set("write", new WriteView(panels.get("write")));
 addEventListener("keydown", keydown);
 theme.onChange(draw);
 watchDrops(takeFiles);
 drawFooter();
 const asked = location.hash.slice(1);
 if (panels.has(asked)) show(asked);
-else draw();
+else if (translates) draw();
+else {
+  show(home);
+  views.get(home)?.focus?.();
+}
 start();

@@ -1,5 +1,7 @@
 // Server-sent events from a fetch response. EventSource can neither POST nor send a key.
 
+const DONE = "[DONE]"; // the end of OpenAI's streams
+
 /**
  * @param {ReadableStream<Uint8Array>} body
  * @returns {AsyncGenerator<{event: string, data: any}>} events with their JSON data
@@ -31,5 +33,6 @@ function parse(block) {
     if (line.startsWith("event:")) event = line.slice(6).trim();
     else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
   }
-  return data.length ? { event, data: JSON.parse(data.join("\n")) } : null; // a block without data is a comment
+  const text = data.join("\n");
+  return text && text !== DONE ? { event, data: JSON.parse(text) } : null; // a block without data is a comment
 }

@@ -2,18 +2,19 @@
 
 const PREFIX = "hark.";
 
-export function load(name, otherwise) {
+/** `place`: sessionStorage forgets when the tab is closed. */
+export function load(name, otherwise, place = "localStorage") {
   try {
-    const text = localStorage.getItem(PREFIX + name);
+    const text = globalThis[place].getItem(PREFIX + name);
     return text === null ? otherwise : JSON.parse(text);
   } catch {
     return otherwise;
   }
 }
 
-export function save(name, value) {
+export function save(name, value, place = "localStorage") {
   try {
-    localStorage.setItem(PREFIX + name, JSON.stringify(value));
+    globalThis[place].setItem(PREFIX + name, JSON.stringify(value));
     return true;
   } catch {
     return false;
