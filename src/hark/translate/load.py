@@ -92,7 +92,9 @@ class Loaded:
             remedy = "; use hark generate" if shape == "decoder" else ""
             raise UserError(f"{self.bundle.folder}: does not translate: it has only one stack{remedy}")
         if not self.facts.pairs:
-            raise UserError(f"{self.bundle.folder}: does not translate: it has no pairs of languages; use hark generate")
+            raise UserError(
+                f"{self.bundle.folder}: does not translate: it has no pairs of languages; use hark generate"
+            )
         self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self.engine_options = EngineOptions(engine, device, precision, threads)
