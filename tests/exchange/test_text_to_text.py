@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hark.bundle import Bundle
+from hark.bundle import Bundle, link_or_copy, write_bundle
 from hark.errors import UserError
 from hark.exchange import export, importer
 from hark.exchange.export import export_bundle
@@ -151,6 +151,8 @@ def test_there_and_back(tmp_path: Path, case: str) -> None:
     one, two = (read_weights(each / "model.safetensors") for each in (folder, tmp_path / "exported"))
     assert one.keys() == two.keys()
     for name in one:
+        if name.endswith("embed_positions.weight"):  # whose first rows are never used
+            one[name], two[name] = one[name][2:], two[name][2:]
         np.testing.assert_allclose(one[name], two[name], rtol=1e-6, err_msg=name)
     again = imported(tmp_path / "exported", tmp_path / "again", check=False)
     assert again.config.model == bundle.config.model
@@ -173,12 +175,10 @@ def test_own_models(tmp_path: Path, case: str, byte_pairs: bool) -> None:
 
 
 def test_an_own_model_that_translates(tmp_path: Path) -> None:
-    bundle = own_bundle(tmp_path / "own", **OWN["T5 with the paper's embeddings"])
-    facts = json.loads((bundle.folder / "facts.json").read_text())
-    facts |= {"pairs": [["en", "fr"]]}
-    facts.pop("languages")
-    (bundle.folder / "facts.json").write_text(json.dumps(facts))
-    done = export_bundle(Bundle.open(bundle.folder), "huggingface", tmp_path / "exported", "float16")
+    own = own_bundle(tmp_path / "own", **OWN["T5 with the paper's embeddings"])
+    facts = replace(own.facts, pairs=(("en", "fr"),), languages=())
+    write_bundle(tmp_path / "en-fr", own.config, lambda to: link_or_copy(own.weights, to), own.vocabulary_files, facts)
+    done = export_bundle(Bundle.open(tmp_path / "en-fr"), "huggingface", tmp_path / "exported", "float16")
     assert done.proof.sentences == 2
     again = imported(tmp_path / "exported", tmp_path / "again", check=False)
     assert again.facts.pairs == (("en", "fr"),)
