@@ -141,14 +141,3 @@ def test_it_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: py
     listed = make_runner("models", tmp_path, {}, monkeypatch, capfd)().stdout.splitlines()
     (line,) = [line for line in listed if line.startswith("gpt ")]
     assert line.split()[1] == "en"
-
-
-@pytest.mark.usefixtures("hark")
-def test_a_server_does_not_offer_it(
-    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    (alone / "gpt").symlink_to(models / "gpt")
-    message = refused(make_runner("serve", tmp_path, {}, monkeypatch, capfd)("--models", str(alone)))
-    assert "no models" in message
