@@ -328,7 +328,7 @@ def test_keys_and_rates(start_with: StartWith, tmp_path: Path) -> None:
         client_of(server, "wrong").models.list()
     assert refused.value.code == "invalid_api_key"
     client = client_of(server, key)
-    assert len(list(client.models.list())) == 2
+    assert len(list(client.models.list())) == 3
     assert client.embeddings.create(model="bert", input="x").data
     assert complete(client, "x").choices
     with pytest.raises(openai.RateLimitError) as slow:

@@ -16,7 +16,7 @@ from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.batching import Batcher, CallOptions, QueuedRequest
-from hark.engine.conversion import convert
+from hark.engine.conversion import convert, obstacle
 from hark.engine.ctranslate2_runtime import BY_LOG_PROB, LONGEST_POLL, POLL_SECONDS, ComputeType, Runtime, wait
 from hark.engine.ctranslate2_search import CTranslate2Search, Job
 from hark.engine.interface import Engine, TokenPair
@@ -27,7 +27,7 @@ from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds
 from hark.weights import Weights, read_weights
 
-__all__ = ["BY_LOG_PROB", "CTranslate2Engine", "ComputeType", "convert"]
+__all__ = ["BY_LOG_PROB", "CTranslate2Engine", "ComputeType", "convert", "obstacle"]
 
 SCORE_PAIRS = 256
 """Pairs to score at a time."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hark.engine.conversion import obstacle
+from hark.engine.ctranslate2 import obstacle
 from hark.errors import UserError, require
 from hark.exchange.exporter import SHARED, SOURCE, TARGET, Exporter, ExportPrecision, with_version
 from hark.exchange.hark_side import hark_side

@@ -72,10 +72,10 @@ class TextToTextExporter(HuggingFaceExporter):
 
     def open_side(self, folder: Path) -> Side:
         self.require_libraries()
-        pairs = self.bundle.facts.pairs
-        return transformers_side(
-            folder, self.table, "none", pairs[0] if pairs else None, self.bundle.config.model.max_positions
-        )
+        pairs, longest, vocabulary = self.bundle.facts.pairs, self.bundle.config.model.max_positions, self.vocabulary
+        # Llama's tokenizer puts other signs in the place of bytes that are no characters than sentencepiece does.
+        decode = vocabulary.decode_one if isinstance(vocabulary, Tokenizer) else None
+        return transformers_side(folder, self.table, "none", pairs[0] if pairs else None, longest, decode)
 
     def usage(self) -> str:
         return f"""```python

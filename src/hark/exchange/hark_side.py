@@ -11,8 +11,7 @@ import numpy as np
 import hark
 from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
-from hark.engine.conversion import obstacle
-from hark.engine.ctranslate2 import ComputeType, CTranslate2Engine
+from hark.engine.ctranslate2 import ComputeType, CTranslate2Engine, obstacle
 from hark.engine.interface import Engine
 from hark.engine.request import Request
 from hark.errors import UserError

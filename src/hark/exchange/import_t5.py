@@ -111,7 +111,7 @@ def scales_output(settings: dict[str, Any]) -> bool:
     """Whether the output of the decoder is scaled, as that of the original: transformers tells the versions apart by
     whether embeddings and output are tied. Since version 5, what it saves has a setting of its own."""
     if "scale_decoder_outputs" in settings:
-        return setting(settings, "scale_decoder_outputs", bool)
+        return bool(setting(settings, "scale_decoder_outputs", bool))
     return bool(setting(settings, "tie_word_embeddings", bool, True))
 
 
