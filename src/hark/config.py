@@ -194,8 +194,8 @@ class ModelConfig(Section):
         if not self.separate_source and self.source_vocab_size not in (None, self.vocab_size):
             raise SettingError(
                 "source_vocab_size",
-                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so tie = {self.tie} is impossible; "
-                "unset it, or set tie to target or none",
+                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so tie = {self.tie} is impossible"
+                "; unset it, or set tie to target or none",
             )
 
 

@@ -19,6 +19,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_bundle(folder / "en-de")
     make_one_stack(folder / "bert", "encoder")
     make_one_stack(folder / "gpt")
+    make_one_stack(folder / "t5", "encoder-decoder", "model.positions=relative", "model.norm_kind=rms")
     return folder
 
 
@@ -89,6 +90,20 @@ def test_without_a_model(hark: Hark, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert "no model installed that continues text" in refused(hark("x"))
 
 
+def test_a_model_that_makes_another_text(hark: Hark) -> None:
+    """Its text is the likeliest one, unless something else is asked for, and does not begin with the prompt."""
+    done = hark("-m", "t5", "The house", "--max-tokens", "8", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    line = json.loads(done.stdout)
+    assert line["text"] + "\n" == hark("-m", "t5", "The house", "--max-tokens", "8", "--stream").stdout
+    assert line["text"] + "\n" == hark("-m", "t5", "The house", "--max-tokens", "8", "--greedy").stdout
+    drawn = hark("-m", "t5", "prompts.txt", *SHORT, "--temperature", "1", "--n", "2").stdout.splitlines()
+    assert len(drawn) == 6
+    searched = [hark("-m", "t5", "The house", "--max-tokens", "8", "--beam", beam).stdout for beam in ("1", "4")]
+    assert searched[0] == line["text"] + "\n"
+    assert searched[1].strip()
+
+
 NO_TRANSLATION = [
     ("translate", "-m", "gpt", "-t", "de", "Hello"),
     ("translate", "-m", "gpt", "Hello"),
@@ -107,6 +122,16 @@ def test_other_verbs_refuse_it(
 ) -> None:
     message = refused(make_runner(words[0], tmp_path, {}, monkeypatch, capfd)(*words[1:]))
     assert "only one stack" in message or "no model" in message or "is a decoder alone" in message, message
+
+
+@pytest.mark.usefixtures("hark")
+@pytest.mark.parametrize("words", NO_TRANSLATION, ids=" ".join)
+def test_other_verbs_refuse_a_model_without_languages(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = tuple("t5" if word == "gpt" else word for word in words)
+    message = refused(make_runner(words[0], tmp_path, {}, monkeypatch, capfd)(*words[1:]))
+    assert "no pairs of languages" in message or "no model" in message, message
 
 
 @pytest.mark.usefixtures("hark")

@@ -14,7 +14,7 @@ import pytest
 from hark.bundle import Bundle
 from hark.errors import UserError
 from hark.exchange import catalogue
-from hark.exchange.catalogue import find, read_catalogue, read_one_stack, search
+from hark.exchange.catalogue import find, read_catalogue, read_others, search
 from tests.cli.running import make_runner
 from tests.exchange.decoder_models import write_gpt2
 from tests.exchange.encoder_models import write_bert
@@ -30,7 +30,7 @@ def test_names_are_unique_and_complete() -> None:
 
 
 def test_models_of_one_stack() -> None:
-    entries = read_one_stack()
+    entries = read_others()
     assert all(each.source and not each.target and each.licence and each.megabytes for each in entries)
     assert {each.name for each in entries}.isdisjoint(each.name for each in read_catalogue())
     gpt2 = find("gpt2")

@@ -38,6 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("models")
     make_one_stack(place / "gpt")
     make_one_stack(place / "bert", "encoder")
+    make_one_stack(place / "t5", "encoder-decoder", "model.positions=relative", "model.norm_kind=rms")
     return place
 
 
@@ -90,7 +91,7 @@ def joined(pieces: Any) -> dict[int, str]:
 
 
 def test_models_are_listed(client: openai.OpenAI) -> None:
-    assert sorted(each.id for each in client.models.list()) == ["bert", "gpt"]
+    assert sorted(each.id for each in client.models.list()) == ["bert", "gpt", "t5"]
     assert client.models.retrieve("gpt").owned_by == "hark"
     with pytest.raises(openai.NotFoundError, match="does not exist"):
         client.models.retrieve("gpt-5")
@@ -107,6 +108,18 @@ def test_a_completion_is_that_of_the_generator(client: openai.OpenAI, generator:
     assert 0 < usage.completion_tokens <= 12
     assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
     assert complete(client, PROMPTS[0]).usage.completion_tokens <= 16  # the default
+
+
+def test_a_model_that_makes_another_text(client: openai.OpenAI, folder: Path) -> None:
+    answer = client.completions.create(model="t5", prompt="The house", temperature=0, max_tokens=8, logprobs=2)
+    generator = Generator(folder / "t5", "cpu")
+    ((own,),) = generator.generate(["The house"], max_tokens=8)
+    assert answer.choices[0].text == own.text
+    assert answer.usage is not None
+    assert answer.usage.prompt_tokens == len(generator.vocabulary.encode_one("The house")) + 1
+    chances = answer.choices[0].logprobs
+    assert chances is not None
+    assert len(chances.tokens or ()) == answer.usage.completion_tokens
 
 
 def test_several_prompts_and_samples(client: openai.OpenAI, generator: Generator) -> None:
@@ -353,7 +366,7 @@ def test_keys_and_rates(start_with: StartWith, tmp_path: Path) -> None:
         client_of(server, "wrong").models.list()
     assert refused.value.code == "invalid_api_key"
     client = client_of(server, key)
-    assert len(list(client.models.list())) == 2
+    assert len(list(client.models.list())) == 3
     assert client.embeddings.create(model="bert", input="x").data
     assert complete(client, "x").choices
     with pytest.raises(openai.RateLimitError) as slow:

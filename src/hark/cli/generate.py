@@ -84,8 +84,8 @@ def generate(
 ) -> None:
     """Continue text with a language model, or have a text-to-text model such as T5 make another text of it.
 
-    Prints what follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin, each line is one,
-    and all of them are continued together.
+    Prints what follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin,
+    each line is one, and all of them run together.
     """
     require("torch", "train", "hark generate")
     from hark.cli.streams import find_input, read_lines

@@ -1,5 +1,5 @@
 """A catalogue of public models that `hark models get` can fetch, shipped as data: OPUS-MT's, which translate, and those
-of one stack, such as GPT-2.
+that translate no pairs, such as GPT-2, BERT and T5.
 
 Searching needs no network. Sizes are approximate. Where the licence is not known, it is one of two, and the page of the
 model says which.
@@ -78,9 +78,9 @@ def read_catalogue() -> tuple[CatalogueEntry, ...]:
 
 
 @cache
-def read_one_stack() -> tuple[CatalogueEntry, ...]:
+def read_others() -> tuple[CatalogueEntry, ...]:
     """The models that do not translate."""
-    lines = Path(__file__).with_name("one-stack.txt").read_text(encoding="utf-8").splitlines()
+    lines = Path(__file__).with_name("without-pairs.txt").read_text(encoding="utf-8").splitlines()
     entries = []
     for line in lines:
         if not line.startswith("#"):
@@ -103,12 +103,12 @@ def advise(source: str | None, target: str | None) -> str:
 
 def search(text: str) -> list[CatalogueEntry]:
     """The models that match a language, a pair or a part of a name."""
-    return [entry for entry in (*read_catalogue(), *read_one_stack()) if entry.matches(text)]
+    return [entry for entry in (*read_catalogue(), *read_others()) if entry.matches(text)]
 
 
 def find(name: str) -> CatalogueEntry:
     """The entry of a name: with or without its owner, or a language pair."""
-    for entry in read_one_stack():
+    for entry in read_others():
         if name in (entry.name, entry.address):
             return entry
     short = name.removeprefix(f"{OWNER}/")

@@ -18,6 +18,7 @@ from hark.exchange.recognition import EXPORT
 from hark.facts import FACTS, ParityProof, dump_facts
 
 FORMAT = 1
+ARTICLES = {"encoder": "an", "decoder": "a"}
 ExportKind = Literal["ctranslate2", "huggingface", "onnx", "argos"]
 
 
@@ -97,12 +98,10 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
 def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision | None) -> Exporter:
     """The exporter of a kind; without a precision, with the default of the kind."""
     made: type[Exporter]
-    shape = bundle.config.model.shape
-    if shape != "encoder-decoder" and kind != "huggingface":
-        raise UserError(
-            f"{bundle.folder}: is {'an' if shape == 'encoder' else 'a'} {shape} alone, which hark does not export to "
-            f"{kind}; export to huggingface instead"
-        )
+    shape, config = bundle.config.model.shape, bundle.config.model
+    if not bundle.facts.pairs and kind != "huggingface":
+        what = "has no pairs of languages" if shape == "encoder-decoder" else f"is {ARTICLES[shape]} {shape} alone"
+        raise UserError(f"{bundle.folder}: {what}, which hark does not export to {kind}; export to huggingface instead")
     match kind:
         case "ctranslate2":
             from hark.exchange.export_ctranslate2 import CTranslate2Exporter
@@ -123,6 +122,13 @@ def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision |
                 from hark.exchange.export_decoder import DecoderExporter
 
                 made = DecoderExporter
+            elif made is MarianExporter:
+                from hark.exchange.export_text_to_text import BartExporter, T5Exporter
+
+                if config.positions == "relative":
+                    made = T5Exporter
+                elif not bundle.facts.pairs or (config.positions == "learned" and config.embedding_norm):
+                    made = BartExporter
         case "onnx":
             require("onnx", "onnx", "hark export --to onnx")
             from hark.exchange.export_onnx import OnnxExporter

@@ -4,7 +4,7 @@ A vocabulary of byte pairs is written as vocab.json and merges.txt, as GPT-2 has
 says how text is split into words; a sentencepiece model as Llama's tokenizer.model.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,28 +123,8 @@ class DecoderExporter(HuggingFaceExporter):
 
     def tokenizer_files(self) -> Mapping[str, bytes | dict[str, Any]]:
         vocabulary = self.vocabulary
-        pieces, special = vocabulary.pieces(range(vocabulary.vocab_size)), vocabulary.special
-        about: dict[str, Any] = {
-            "add_bos_token": vocabulary.text_start is not None,
-            "add_eos_token": False,
-            "bos_token": pieces[special.start],
-            "eos_token": pieces[special.end],
-            "pad_token": pieces[special.pad],
-            "model_max_length": self.bundle.config.model.max_positions,
-            "clean_up_tokenization_spaces": False,
-        }
-        if not isinstance(vocabulary, PieceVocabulary) or not vocabulary.is_byte_pairs:
-            about |= {"tokenizer_class": "LlamaTokenizer", "unk_token": pieces[special.unknown], "legacy": False}
-            return {TOKENIZER_MODEL: vocabulary.model, "tokenizer_config.json": about}
-        ids = {piece.replace(SPACE, ORIGINAL_SPACE): token for token, piece in enumerate(pieces) if piece}
-        merges = vocabulary.model.decode().replace(SPACE, ORIGINAL_SPACE)  # hark learns them with its own mark
-        lines = [line for line in merges.split("\n") if line and not line.startswith(HEADER.decode())]
-        return {
-            "vocab.json": ids,
-            MERGES: merges.encode(),
-            TOKENIZER: tokenizer_tree(vocabulary, ids, lines),
-            "tokenizer_config.json": about | {"tokenizer_class": "PreTrainedTokenizerFast"},
-        }
+        start = () if vocabulary.text_start is None else (vocabulary.text_start,)
+        return words_files(vocabulary, self.bundle.config.model.max_positions, start, ())
 
     def hark_side(self) -> Side:
         return hark_text_side(self.bundle)
@@ -169,23 +149,60 @@ def named(names: Mapping[str, str], activation: str) -> str:
     return next(theirs for theirs, ours in names.items() if ours == activation)
 
 
-def tokenizer_tree(vocabulary: PieceVocabulary, ids: Mapping[str, int], merges: list[str]) -> dict[str, Any]:
+def words_files(
+    vocabulary: Tokenizer | PieceVocabulary, longest: int, before: Sequence[int], after: Sequence[int]
+) -> dict[str, bytes | dict[str, Any]]:
+    """The files of a vocabulary of byte pairs, or of a sentencepiece model as Llama's. `before` and `after`: the ids
+    that enclose every text."""
+    pieces, special = vocabulary.pieces(range(vocabulary.vocab_size)), vocabulary.special
+    about: dict[str, Any] = {
+        "add_bos_token": bool(before),
+        "add_eos_token": bool(after),
+        "bos_token": pieces[special.start],
+        "eos_token": pieces[special.end],
+        "pad_token": pieces[special.pad],
+        "model_max_length": longest,
+        "clean_up_tokenization_spaces": False,
+    }
+    if not isinstance(vocabulary, PieceVocabulary) or not vocabulary.is_byte_pairs:
+        about |= {"tokenizer_class": "LlamaTokenizer", "unk_token": pieces[special.unknown], "legacy": False}
+        return {TOKENIZER_MODEL: vocabulary.model, "tokenizer_config.json": about}
+    ids = {piece.replace(SPACE, ORIGINAL_SPACE): token for token, piece in enumerate(pieces) if piece}
+    merges = vocabulary.model.decode().replace(SPACE, ORIGINAL_SPACE)  # hark learns them with its own mark
+    lines = [line for line in merges.split("\n") if line and not line.startswith(HEADER.decode())]
+    return {
+        "vocab.json": ids,
+        MERGES: merges.encode(),
+        TOKENIZER: tokenizer_tree(vocabulary, ids, lines, before, after),
+        "tokenizer_config.json": about | {"tokenizer_class": "PreTrainedTokenizerFast"},
+    }
+
+
+def tokenizer_tree(
+    vocabulary: PieceVocabulary, ids: Mapping[str, int], merges: list[str], before: Sequence[int], after: Sequence[int]
+) -> dict[str, Any]:
     """The file tokenizer.json of a vocabulary of byte pairs."""
-    table = vocabulary.table
-    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    added = [{"id": token, "content": piece, **plain} for piece, token in ids.items() if vocabulary.is_special(token)]
-    after: dict[str, Any] = {**BYTES, "use_regex": True}
-    if vocabulary.text_start is not None:
-        (start,) = vocabulary.pieces([vocabulary.text_start])
-        token, text = {"SpecialToken": {"id": start, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
-        other = {"Sequence": {"id": "B", "type_id": 1}}
+    table, hidden = vocabulary.table, vocabulary.hidden
+    plain = {"single_word": False, "rstrip": False, "normalized": False, "special": True}
+    added = [
+        {"id": token, "content": piece, "lstrip": token in hidden, **plain}
+        for piece, token in ids.items()
+        if vocabulary.is_special(token)
+    ]
+    last: dict[str, Any] = {**BYTES, "use_regex": True}
+    if before or after:
+        names = dict(zip((*before, *after), vocabulary.pieces([*before, *after]), strict=True))
+        first, end = (
+            [{"SpecialToken": {"id": names[each], "type_id": 0}} for each in side] for side in (before, after)
+        )
+        text, other = {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}
         template = {
             "type": "TemplateProcessing",
-            "single": [token, text],
-            "pair": [token, text, other],
-            "special_tokens": {start: {"id": start, "ids": [vocabulary.text_start], "tokens": [start]}},
+            "single": [*first, text, *end],
+            "pair": [*first, text, *end, other, *end],
+            "special_tokens": {name: {"id": name, "ids": [token], "tokens": [name]} for token, name in names.items()},
         }
-        after = {"type": "Sequence", "processors": [after, template]}
+        last = {"type": "Sequence", "processors": [last, template]}
     return {
         "version": "1.0",
         "truncation": None,
@@ -193,7 +210,7 @@ def tokenizer_tree(vocabulary: PieceVocabulary, ids: Mapping[str, int], merges: 
         "added_tokens": added,
         "normalizer": None,
         "pre_tokenizer": pre_tokenizer(table.splitting),
-        "post_processor": after,
+        "post_processor": last,
         "decoder": {**BYTES, "use_regex": True},
         "model": {
             "type": "BPE",

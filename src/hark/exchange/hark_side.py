@@ -37,8 +37,8 @@ def hark_side(
     weights: Weights | None = None,
     max_target: int | None = None,
 ) -> Side:
-    """Hark's side for a language pair, by default the model's first; a model that has none needs none. Logits and layers
-    require torch and float32.
+    """Hark's side for a language pair, by default the model's first, if it has any. Logits and layers require torch and
+    float32.
 
     weights: those of the bundle by default; pass others to compare with an export whose weights were rounded.
     max_target: tokens of a translation that are compared, by default as many as the model has positions.

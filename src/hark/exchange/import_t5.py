@@ -109,9 +109,9 @@ def t5_config(settings: dict[str, Any], weights: Weights, folder: Path) -> Model
 
 def scales_output(settings: dict[str, Any]) -> bool:
     """Whether the output of the decoder is scaled, as that of the original: transformers tells the versions apart by
-    whether embeddings and output are tied. Since version 5 it ties them in either case, and has a setting of its own."""
+    whether embeddings and output are tied. Since version 5, what it saves has a setting of its own."""
     if "scale_decoder_outputs" in settings:
-        return setting(settings, "scale_decoder_outputs", bool)
+        return bool(setting(settings, "scale_decoder_outputs", bool))
     return bool(setting(settings, "tie_word_embeddings", bool, True))
 
 
@@ -229,10 +229,13 @@ def unigram_model(tree: dict[str, Any], path: Path) -> bytes:
         raise UserError(f"{path}: splits text as sentencepiece does not ({' + '.join((*unknown, *words))})")
     tables = [each["precompiled_charsmap"] for each in changes if each["type"] == "Precompiled"]
     special = {each["content"] for each in tree.get("added_tokens") or ()}
-    pieces, scores = zip(*tree["model"]["vocab"], strict=True)
+    vocabulary = [entry for entry in tree["model"]["vocab"] if not SENTINEL.fullmatch(entry[0])]
+    pieces, scores = zip(*vocabulary, strict=True)
 
-    def kind(token: int, piece: str) -> PieceKind:
-        return "unknown" if token == tree["model"]["unk_id"] else "control" if piece in special else "normal"
+    unknown_piece = tree["model"]["vocab"][tree["model"]["unk_id"]][0]
 
-    kinds = [kind(token, piece) for token, piece in enumerate(pieces)]
+    def kind(piece: str) -> PieceKind:
+        return "unknown" if piece == unknown_piece else "control" if piece in special else "normal"
+
+    kinds = list(map(kind, pieces))
     return sentencepiece_unigram(pieces, scores, kinds, base64.b64decode(tables[0]) if tables else b"")

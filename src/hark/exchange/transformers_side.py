@@ -3,7 +3,7 @@
 import contextlib
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,15 @@ from hark.weights import Array
 
 
 def transformers_side(
-    folder: Path, table: PieceTable, tags: LanguageTags, pair: LanguagePair | None, longest: int | None = None
+    folder: Path,
+    table: PieceTable,
+    tags: LanguageTags,
+    pair: LanguagePair | None,
+    longest: int | None = None,
+    decode: Callable[[Ids], str] | None = None,
 ) -> Side:
     """A model of BART's or T5's layout with its own tokenizer and its own search, of at most `longest` tokens, or as
-    many as it has positions. A model without pairs of languages has no tags.
+    many as it has positions. A model without pairs of languages has no tags. `decode` replaces the tokenizer's.
 
     The search follows hark's rules: no length penalty, an end as soon as `beam` hypotheses have ended, and
     probabilities without the tokens that hark never produces.
@@ -67,7 +72,8 @@ def transformers_side(
                     **forced,
                 )
             words = [token for token in output.tolist() if token not in silent]
-            found.append(tokenizer.decode(words, skip_special_tokens=True).strip())
+            text = decode(words) if decode is not None else tokenizer.decode(words, skip_special_tokens=True)
+            found.append(text.strip())
         return found
 
     def run(source: Ids, target: Ids) -> dict[str, Array]:
