@@ -144,6 +144,7 @@ def test_an_encoder_expects_what_hark_fill_finds(encoder: TextModel) -> None:
     word = reading.spelling.word_of[reading.scored[0]]
     assert reading.spelling.words[word] == "[MASK]"  # a word, not a mark
     assert word in reading.spelling.text_words
+    assert reading.spelling.spaced[word]
     (((*fillers,),),) = filler.fill(["The [MASK] is old."])
     found = reading.expected[reading.scored[0]]
     assert found is not None

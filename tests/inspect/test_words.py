@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.inspect.words import Spelling
+from hark.text.byte_pair_training import learn_byte_pairs
 from hark.text.tokenizer import BOS, EOS
 from hark.text.vocabulary import normalise
 from tests.inspect.scripts import ARABIC, CHINESE, tokenizer
@@ -65,3 +66,13 @@ def test_no_text_is_lost(text: str) -> None:
     assert len(found.word_of) == len(found.tokens) == len(found.marks)
     assert list(found.word_of) == sorted(found.word_of)
     assert set(found.word_of) == set(range(len(found.words)))
+
+
+def test_pieces_of_bytes_are_shown_as_text() -> None:
+    """As they are in the vocabulary of a decoder: line ends stand alone, and parts of characters are bytes."""
+    vocabulary = learn_byte_pairs(["é été the cat"] * 40, 270)
+    found = Spelling.of(vocabulary.encode_literal("the été\n\nBe"), vocabulary)
+    assert found.words == ("the", "été", "↵", "↵", "Be")
+    assert found.spaced == (True, True, False, False, False)
+    assert "".join(found.tokens).replace("‹C3›‹A9›", "é") == "theété↵↵Be"
+    assert found.marks == ("",) * len(found.tokens)

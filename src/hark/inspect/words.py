@@ -50,7 +50,11 @@ class Spelling:
             ),
             word_of=tuple(number for number, (start, stop) in enumerate(spans) for _ in range(start, stop)),
             spaced=tuple(
-                bool(marks[start]) or start == 0 or bool(marks[start - 1]) or pieces[start].startswith(SPACE)
+                start == 0
+                or bool(marks[start])
+                or bool(marks[start - 1])
+                or pieces[start].startswith(SPACE)
+                or ids[start] == vocabulary.mask  # which stands for a word with the space before it
                 for start in starts
             ),
         )

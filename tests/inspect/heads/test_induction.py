@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from hark.inspect.attention import observe
-from hark.inspect.heads.corpus import IGNORED, TextExample
+from hark.inspect.attention import Head, observe
+from hark.inspect.heads.corpus import IGNORED, TextCorpus, TextExample
 from hark.inspect.heads.finder import TextFinder, put_together, quietly
 from hark.inspect.heads.importance import losses, measure_effects
 from hark.inspect.heads.induction import Repetition, measure_repetition, repeat
@@ -30,22 +30,25 @@ def test_the_induction_head_is_found_and_no_other(found: Repetition) -> None:
     assert found.measures[INDUCTION]["copying"] > 0.99
     for head in (PREVIOUS, *IDLE):
         assert found.measures[head]["induction"] < 0.05
+    assert all(found.measures[head]["copying"] == 0.5 for head in IDLE)  # they add nothing
     for measures in found.measures.values():
         assert measures["duplicate"] < 0.05
     assert found.first > 4
     assert found.second < 0.1
 
 
-@pytest.mark.parametrize("head", [INDUCTION, PREVIOUS])
+@pytest.mark.parametrize("head", [INDUCTION, PREVIOUS], ids=str)
 def test_without_it_or_the_head_that_it_needs_repetition_helps_nothing(
-    head: object, model: OneStack, found: Repetition
+    head: Head, model: OneStack, found: Repetition
 ) -> None:
-    assert head in (INDUCTION, PREVIOUS)
-    without = measure_repetition(without_heads(model, [INDUCTION if head == INDUCTION else PREVIOUS]), vocabulary())
+    without = measure_repetition(without_heads(model, [head]), vocabulary())
     assert without.second > found.second + 4
     assert without.first == pytest.approx(found.first, abs=0.6)
-    idle = measure_repetition(without_heads(model, IDLE), vocabulary())
-    assert (idle.first, idle.second) == pytest.approx((found.first, found.second))
+
+
+def test_without_the_idle_heads_nothing_changes(model: OneStack, found: Repetition) -> None:
+    without = measure_repetition(without_heads(model, IDLE), vocabulary())
+    assert (without.first, without.second) == pytest.approx((found.first, found.second))
 
 
 def test_removing_it_raises_the_loss_on_the_second_half_alone(model: OneStack) -> None:
@@ -69,8 +72,6 @@ def test_roles_of_all_heads(model: OneStack) -> None:
     finder = TextFinder(model, quietly, vocabulary())
     chance = np.random.default_rng(3)
     texts = [tuple(chance.integers(5, 261, 40).tolist()) for _ in range(4)]
-    from hark.inspect.heads.corpus import TextCorpus
-
     corpus = TextCorpus(tuple(TextExample(text, text[:-1], text[1:], 39.0) for text in texts))
     means, figures = finder.look(corpus)
     roles = {each.head: each.named for each in put_together(means, None, {})}

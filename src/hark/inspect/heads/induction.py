@@ -102,7 +102,8 @@ def copying(
             added_TD = (added_TD - added_TD.mean(-1, keepdim=True) * isinstance(norm, torch.nn.LayerNorm)) * norm.weight
         logits_TN = added_TD @ candidates_ND.T
         next_T1 = logits_TN.diagonal(1)[:, None]  # row k, candidate k + 1
-        scores[layer, number] = float(((logits_TN < next_T1).sum(-1) / (len(once) - 1)).mean())
+        lower_T, equal_T = (logits_TN < next_T1).sum(-1), (logits_TN == next_T1).sum(-1) - 1  # but for itself
+        scores[layer, number] = float(((lower_T + equal_T / 2) / (len(once) - 1)).mean())
     return scores
 
 

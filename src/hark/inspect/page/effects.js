@@ -72,6 +72,12 @@ export class EffectsView {
     return el("section", {}, el("h3", {}, "Hide a word"), el("p", { class: "soft" }, description), text);
   }
 
+  /** What the measured log-probabilities are of. */
+  get measuredText() {
+    if (!this.look.alone) return "translation";
+    return this.look.masks.length ? "likeliest fillers" : "text";
+  }
+
   nameOf(kind) {
     return this.look.alone ? "Head" : this.look.wordsOf(kind).name;
   }
@@ -105,7 +111,7 @@ export class EffectsView {
       to.focus();
     });
     const description = [
-      `Change in the log-probability of the ${this.look.alone ? "text" : "translation"} when the head is removed.`,
+      `Change in the log-probability of the ${this.measuredText} when the head is removed.`,
       `Measured for the ${heads.length} of ${headsInAll} heads with the largest gradients.`,
       "Names are layer:head, counted from 1.",
     ].join(" ");
@@ -129,7 +135,9 @@ export class EffectsView {
       before.append(span);
     });
     if (alone) {
-      const note = "Words that become less likely are highlighted. Each word still sees itself, so what follows right after a hidden word knows it.";
+      const note = this.look.masks.length
+        ? "Masks whose likeliest filler becomes less likely are highlighted."
+        : "Words that become less likely are highlighted. Each word still sees itself, so what follows right after a hidden word knows it.";
       const title = el("h3", {}, `With ${what}`);
       return el("section", { class: "outcome", "aria-live": "polite" }, title, before, el("p", { class: "soft" }, note));
     }
