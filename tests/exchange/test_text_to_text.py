@@ -142,7 +142,7 @@ def test_bart_without_languages(tmp_path: Path) -> None:
     assert again.encode([*SENTENCES]) == vocabulary.encode([*SENTENCES])
 
 
-@pytest.mark.parametrize("case", ["bart", *T5])
+@pytest.mark.parametrize("case", ["bart", "as published", "FLAN", "only tokenizer.json"])
 def test_there_and_back(tmp_path: Path, case: str) -> None:
     folder = write_bart(tmp_path / "first") if case == "bart" else write_t5(tmp_path / "first", **T5[case])
     bundle = imported(folder, tmp_path / "bundle", language="de", check=False)
@@ -163,8 +163,7 @@ def test_there_and_back(tmp_path: Path, case: str) -> None:
     assert again.facts.languages == ("de",)
 
 
-@pytest.mark.parametrize("byte_pairs", [False, True])
-@pytest.mark.parametrize("case", OWN)
+@pytest.mark.parametrize(("case", "byte_pairs"), zip(OWN, (False, True, True, False), strict=True))
 def test_own_models(tmp_path: Path, case: str, byte_pairs: bool) -> None:
     """Models that hark trained, with its own vocabularies."""
     bundle = own_bundle(tmp_path / "own", byte_pairs, **OWN[case])
