@@ -163,7 +163,7 @@ def test_there_and_back(tmp_path: Path, case: str) -> None:
     assert again.facts.languages == ("de",)
 
 
-@pytest.mark.parametrize(("case", "byte_pairs"), zip(OWN, (False, True, True, False), strict=True))
+@pytest.mark.parametrize(("case", "byte_pairs"), list(zip(OWN, (False, True, True, False), strict=True)))
 def test_own_models(tmp_path: Path, case: str, byte_pairs: bool) -> None:
     """Models that hark trained, with its own vocabularies."""
     bundle = own_bundle(tmp_path / "own", byte_pairs, **OWN[case])
