@@ -68,7 +68,7 @@ class DecodeContext:
         if hidden_RD.is_cuda and hidden_RD.dtype != torch.float32:
             logits_RV = torch.mm(hidden_RD, weight_VD.T, out_dtype=torch.float32)
         else:
-            logits_RV = (hidden_RD @ weight_VD.T).float()
+            logits_RV = self.decoder.linear(hidden_RD, weight_VD, None).float()
         return logits_RV if bias_V is None else logits_RV.add_(bias_V)
 
 
