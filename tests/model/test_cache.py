@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hark.model import Transformer
+from hark.config import ModelConfig
+from hark.model import Transformer, new_model
+from hark.model.backends import few_rows_linear
 from hark.model.cache import Cache, CachedDecoder, Rows
 from hark.model.patterns import Padded
 from hark.model.positions import Relative
@@ -130,3 +133,25 @@ def test_a_memory_is_stored_once_for_all_hypotheses() -> None:
         CachedDecoder(model).prefill(torch.randn(4, 32), torch.tensor([2, 3, 4, 5]), cache)
     assert cache.padding == 10
     assert cache.keys_LPHK.shape[:2] == (2, 10 + cache.keys_LPHK.shape[1] - cache.padding)
+
+
+@pytest.mark.parametrize(("inner", "outer"), [(16, 40), (47, 33), (576, 960), (1536, 576)])
+def test_the_product_of_few_rows(inner: int, outer: int) -> None:
+    x, weight, bias = torch.randn(8, inner), torch.randn(outer, inner), torch.randn(outer)
+    for each in (None, bias):
+        whole = few_rows_linear(x, weight, each)
+        assert whole.is_contiguous()
+        torch.testing.assert_close(whole, F.linear(x, weight, each), atol=1e-4, rtol=1e-4)
+        for row, place in enumerate((5, 0, 7, 1)):  # a row is the same beside others and in another place
+            others = torch.randn(8, inner)
+            others[place] = x[row]
+            assert torch.equal(few_rows_linear(others, weight, each)[place], whole[row])
+
+
+def test_a_model_may_share_its_joined_weights() -> None:
+    model = new_model(ModelConfig(shape="decoder", d_model=16, d_ff=24, n_heads=2, n_decoder_layers=1, vocab_size=50))
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    (attention, *_) = CachedDecoder(model, share=True).backend.joined.values()
+    wide = attention.weight.untyped_storage().data_ptr()
+    assert model.stacks["decoder"].layers[0].self_attention.w_k.weight.untyped_storage().data_ptr() == wide
+    assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())

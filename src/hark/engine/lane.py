@@ -28,6 +28,8 @@ BLOCK_ROWS = 32
 order."""
 TEXT_ROWS = 8
 """The same for a decoder alone: one text, whose reader waits for each token, costs a third of 32 rows."""
+TEXT_COLUMNS = 64
+"""The least bound on the positions of texts: reading padding costs less than a block of its own for each length."""
 SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
 """Numbers of sentences for which steps are captured."""
 
@@ -68,7 +70,7 @@ class DecodeContext:
         if hidden_RD.is_cuda and hidden_RD.dtype != torch.float32:
             logits_RV = torch.mm(hidden_RD, weight_VD.T, out_dtype=torch.float32)
         else:
-            logits_RV = (hidden_RD @ weight_VD.T).float()
+            logits_RV = self.decoder.linear(hidden_RD, weight_VD, None).float()
         return logits_RV if bias_V is None else logits_RV.add_(bias_V)
 
 
@@ -201,10 +203,12 @@ class Lane:
     def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
         """Group slots into blocks of one size, each with bounds on positions and memory lengths: the next powers of two
         of each sentence's own, so that they are independent of the batch."""
-        size = max(1, (TEXT_ROWS if self.context.one_stack else BLOCK_ROWS) // self.shape.width)
+        rows, least = (TEXT_ROWS, TEXT_COLUMNS) if self.context.one_stack else (BLOCK_ROWS, 1)
+        size = max(1, rows // self.shape.width)
         groups: dict[tuple[int, int], list[int]] = {}
         for slot in np.flatnonzero(self.occupied).tolist():
-            key = (power_of_two(self.clock - self.since[slot] + 1), power_of_two(self.memory_lengths[slot]))
+            positions = power_of_two(self.clock - self.since[slot] + 1)
+            key = (max(least, positions), power_of_two(self.memory_lengths[slot]))
             groups.setdefault(key, []).append(slot)
         blocks = []
         for (positions, memory_length), group in groups.items():

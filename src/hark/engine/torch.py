@@ -154,8 +154,8 @@ class TorchEngine(Engine):
             from hark.engine import decode_kernels
 
             operations, choose = decode_kernels.OPERATIONS, decode_kernels.choose
-        decoder = CachedDecoder(self.model, operations)
         one_stack = not self.reads_source
+        decoder = CachedDecoder(self.model, operations, share=one_stack and self.device.type == "cpu")
         return DecodeContext(decoder, cache, choose, self.special, self.exact, recorder, self.watch, one_stack)
 
     def close(self) -> None:

@@ -36,8 +36,11 @@ def recognise(path: Path) -> ImportKind:
         return "ctranslate2"
     if "metadata.json" in names and "model" in names:
         return "argos"
-    if "model_type" in read_optional_json(path / "config.json"):
-        return "huggingface"
+    if settings := read_optional_json(path / "config.json"):
+        if "model_type" in settings:
+            return "huggingface"
+        if any(name.endswith((".safetensors", ".bin")) for name in names):
+            raise UserError(f'{path / "config.json"}: has no model_type; add it, for example "model_type": "bert"')
     if LLAMA2C_VOCABULARY in names:
         return "llama2c"
     if any(name.endswith(".npz") for name in names):

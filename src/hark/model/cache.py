@@ -16,11 +16,12 @@ from functools import partial
 from typing import NamedTuple, Self, cast
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
 from hark.errors import HarkError
-from hark.model.backends import Backend, JoinedLinear, Norm, projections
+from hark.model.backends import Backend, JoinedLinear, Linear, Norm, few_rows_linear, projections
 from hark.model.interface import Model, Stack
 from hark.model.layers import Layer
 from hark.model.one_stack import OneStack
@@ -175,12 +176,20 @@ class CachedBackend(Backend):
     A sum and its norm are one operation. Pre-norm, the norm belongs to the next sub-layer, so the sum is deferred.
     """
 
-    def __init__(self, stack: Stack, operations: Operations) -> None:
-        self.operations = operations
-        self.joined = {linears: JoinedLinear(*linears) for linears in projections(stack) if len(linears) > 1}
+    def __init__(self, stack: Stack, operations: Operations, linear: Linear, share: bool) -> None:
+        self.operations, self.linear = operations, linear
+        self.joined: dict[tuple[nn.Linear, ...], JoinedLinear] = {}
+        for linears in projections(stack):
+            if len(linears) > 1:
+                self.joined[linears] = JoinedLinear(*linears)
+                if share:
+                    self.joined[linears].share()
 
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
-        return self.joined[linears](x) if len(linears) > 1 else super().project(x, *linears, relu=relu)
+        if len(linears) > 1:
+            return self.joined[linears](x, self.linear)
+        out = self.linear(x, linears[0].weight, linears[0].bias)
+        return (out.relu() if relu else out,)
 
     def norm(self, x: Tensor | DeferredSum, norm: Norm) -> tuple[Tensor, Tensor]:
         return self.operations.add_norm(*x, norm, True) if isinstance(x, DeferredSum) else (x, norm(x))
@@ -193,15 +202,19 @@ class CachedBackend(Backend):
 
 
 class CachedDecoder:
-    """Runs the decoder of a model for one token per row, with the same modules and weights."""
+    """Runs the decoder of a model for one token per row, with the same modules and weights.
 
-    def __init__(self, model: Model, operations: Operations | None = None) -> None:
+    share: make weights of the model views of those that are joined here, which then take no memory of their own."""
+
+    def __init__(self, model: Model, operations: Operations | None = None, share: bool = False) -> None:
         stack = model.stacks.get("decoder")
         if stack is None or not stack.spec.causal:
             raise HarkError("cannot decode one token at a time: the decoder is not causal")
         self.model, self.stack, self.operations = model, stack, operations or Operations()
         self.prediction = model.prediction if isinstance(model, OneStack) else None
-        self.backend = CachedBackend(stack, self.operations)
+        # The paper's model is searched in more rows, with products as they always were.
+        self.linear: Linear = few_rows_linear if isinstance(model, OneStack) else F.linear
+        self.backend = CachedBackend(stack, self.operations, self.linear, share)
         self.layers = [cast(Layer, layer) for layer in stack.layers]
         self.biases: dict[int, Tensor | None] = {}
         """Of the scores, by the number of positions. A captured step keeps using its own."""
