@@ -26,8 +26,9 @@ from hark.text.vocabulary import SpecialIds
 BLOCK_ROWS = 32
 """Rows per step if results must be independent of the batch. Below 16, matrix products were seen to sum in another
 order."""
-TEXT_ROWS = 8
-"""The same for a decoder alone: one text, whose reader waits for each token, costs a third of 32 rows."""
+TEXT_ROWS = (2, 4, 8) if torch.backends.mkl.is_available() else (8,)
+"""The same for a decoder alone, whose reader waits for each token: blocks have the smallest of these sizes that holds
+them. MKL sums in one order for 2 to 8 rows (`backends.few_rows_linear`), so they are alike to the last bit."""
 TEXT_COLUMNS = 64
 """The least bound on the positions of texts: reading padding costs less than a block of its own for each length."""
 SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
@@ -201,10 +202,10 @@ class Lane:
             self.clock += 1
 
     def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
-        """Group slots into blocks of one size, each with bounds on positions and memory lengths: the next powers of two
-        of each sentence's own, so that they are independent of the batch."""
-        rows, least = (TEXT_ROWS, TEXT_COLUMNS) if self.context.one_stack else (BLOCK_ROWS, 1)
-        size = max(1, rows // self.shape.width)
+        """Group slots into blocks of a few sizes, each with bounds on positions and memory lengths: the next powers of
+        two of each sentence's own, so that they are independent of the batch."""
+        sizes, least = (TEXT_ROWS, TEXT_COLUMNS) if self.context.one_stack else ((BLOCK_ROWS,), 1)
+        sizes = tuple(max(1, rows // self.shape.width) for rows in sizes)
         groups: dict[tuple[int, int], list[int]] = {}
         for slot in np.flatnonzero(self.occupied).tolist():
             positions = power_of_two(self.clock - self.since[slot] + 1)
@@ -212,9 +213,10 @@ class Lane:
             groups.setdefault(key, []).append(slot)
         blocks = []
         for (positions, memory_length), group in groups.items():
-            for first in range(0, len(group), size):
-                block = np.full(size, self.slots, np.int64)
-                block[: len(group[first : first + size])] = group[first : first + size]
+            for first in range(0, len(group), sizes[-1]):
+                members = group[first : first + sizes[-1]]
+                block = np.full(next(size for size in sizes if size >= len(members)), self.slots, np.int64)
+                block[: len(members)] = members
                 blocks.append((block, min(positions, self.shape.columns), memory_length))
         return blocks
 
