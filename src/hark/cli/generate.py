@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     'hark generate "Once upon a time"',
-    'hark generate -m t5-small "translate English to German: The house is wonderful."',
+    'hark generate -m t5-small "translate English to German: Good morning."',
     'hark generate -m runs/gpt "To be, or" --n 3 --temperature 1 --top-k 50',
     "hark generate -m runs/gpt prompts.txt --greedy --max-tokens 40 --json",
 )
@@ -82,7 +82,7 @@ def generate(
     ] = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Continue text with a language model, or have a text-to-text model such as T5 make another text of it.
+    """Continue text, or make text from text with a model such as T5.
 
     Prints what follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin,
     each line is one, and all of them run together.
