@@ -26,16 +26,11 @@ def translate(model: Loaded, rows: list[list[str]], source: str, target: str) ->
     found = model.translate((row[places[0]] for row in rows), source=source, target=target)
     return [
         {
-            "direction": f"{source}-{target}",
-            "kind": row[0],
-            "source": row[places[0]],
-            "reference": row[places[1]],
-            "translation": each.text,
-            "flags": ",".join(each.flags),
-            "doubtful": "yes" if each.doubtful else "",
+            "direction": f"{source}-{target}", "kind": row[0], "source": row[places[0]], "reference": row[places[1]],
+            "translation": each.text, "flags": ",".join(each.flags), "doubtful": "yes" if each.doubtful else "",
         }
         for row, each in zip(rows, found, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def chrf(rows: list[Row]) -> float:
@@ -64,14 +59,9 @@ def main() -> None:
     if said.output:
         with said.output.open("w", encoding="utf-8", newline="") as file:
             lines = csv.DictWriter(
-                file,
-                COLUMNS,
-                extrasaction="ignore",
-                delimiter="\t",
-                quoting=csv.QUOTE_NONE,
-                quotechar=None,
+                file, COLUMNS, extrasaction="ignore", delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None,
                 lineterminator="\n",
-            )
+            )  # fmt: skip
             lines.writeheader()
             lines.writerows(every)
 

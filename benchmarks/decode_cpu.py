@@ -129,13 +129,9 @@ def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, b
     tokens = 0
     for batch in alike(sources, len(sources)):
         results = translator.translate_batch(
-            batch,
-            beam_size=beam,
-            max_batch_size=batch_size,
-            max_decoding_length=len(batch[0]),
-            min_decoding_length=len(batch[0]),
-            return_scores=scores,
-        )
+            batch, beam_size=beam, max_batch_size=batch_size, max_decoding_length=len(batch[0]),
+            min_decoding_length=len(batch[0]), return_scores=scores,
+        )  # fmt: skip
         results = [list(map(int, result.hypotheses[0])) for result in results]
         material.detokenise(results)
         tokens += sum(map(len, results))

@@ -108,14 +108,9 @@ def hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: 
             longest = len(batch[-1])
             tokens = torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in batch], device=device)
             out = model.generate(
-                input_ids=tokens,
-                attention_mask=tokens != PAD,
-                num_beams=beam,
-                do_sample=False,
-                length_penalty=0.6,
-                min_new_tokens=longest,
-                max_new_tokens=longest,
-            )
+                input_ids=tokens, attention_mask=tokens != PAD, num_beams=beam, do_sample=False, length_penalty=0.6,
+                min_new_tokens=longest, max_new_tokens=longest,
+            )  # fmt: skip
             assert out.tolist()[0]
 
     return translate

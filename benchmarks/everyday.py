@@ -31,17 +31,12 @@ from hark.translate.load import Loaded
 LINES = Path(__file__).with_name("everyday.toml")
 KIND = "hark everyday"
 SPELLINGS: dict[Variant, str] = {
-    "lower": "small letters",
-    "upper": "CAPITALS",
-    "unpunctuated": "no full stop",
+    "lower": "small letters", "upper": "CAPITALS", "unpunctuated": "no full stop",
     "hasty": "small letters, no full stop",
-}
+}  # fmt: skip
 REFERENCES: dict[Variant, Callable[[str], str]] = {
-    "lower": str,
-    "upper": str.upper,
-    "unpunctuated": partial(FINAL.sub, ""),
-    "hasty": partial(FINAL.sub, ""),
-}
+    "lower": str, "upper": str.upper, "unpunctuated": partial(FINAL.sub, ""), "hasty": partial(FINAL.sub, ""),
+}  # fmt: skip
 """How `vary` spells the references."""
 MEASURES: tuple[Measure, Measure] = ("bleu", "chrf2")
 
@@ -85,15 +80,12 @@ class Everyday:
 
     def to_json(self) -> str:
         tree = {
-            "kind": KIND,
-            "model": self.model,
+            "kind": KIND, "model": self.model,
             "lines": {kind: dict(zip(("hold", "of"), self.holds(kind), strict=True)) for kind in self.lines},
-            "failures": [vars(each) for each in self.failures],
-            "test_set": self.test_set,
-            "spellings": [vars(each) for each in self.spellings],
-            "signatures": self.signatures,
+            "failures": [vars(each) for each in self.failures], "test_set": self.test_set,
+            "spellings": [vars(each) for each in self.spellings], "signatures": self.signatures,
             "names": dict(zip(("kept", "of"), self.names, strict=True)),
-        }
+        }  # fmt: skip
         return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
 

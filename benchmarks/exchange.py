@@ -95,13 +95,9 @@ def train_pieces(texts: Iterable[str], size: int) -> bytes:
     """Train a unigram model, as OPUS-MT's are."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts),
-        model_writer=model,
-        vocab_size=size,
-        model_type="unigram",
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
+        sentence_iterator=iter(texts), model_writer=model, vocab_size=size, model_type="unigram",
+        hard_vocab_limit=False, minloglevel=2,
+    )  # fmt: skip
     return model.getvalue()
 
 
@@ -124,13 +120,9 @@ def generate(model: Any, batch: Sequence[Sequence[int]], beam: int) -> Sources:
     """Hugging Face's `generate`, with outputs as long as the sources."""
     tokens, length = torch.tensor(batch, device=model.device), len(batch[0])
     output = model.generate(
-        input_ids=tokens,
-        attention_mask=torch.ones_like(tokens),
-        num_beams=beam,
-        do_sample=False,
-        min_new_tokens=length,
-        max_new_tokens=length,
-    )
+        input_ids=tokens, attention_mask=torch.ones_like(tokens), num_beams=beam, do_sample=False,
+        min_new_tokens=length, max_new_tokens=length,
+    )  # fmt: skip
     return output[:, 1:].tolist()  # type: ignore[no-any-return]
 
 
@@ -171,12 +163,9 @@ def by_hand(translator: Any, pieces: Sequence[str], sources: Sources, beam: int,
         for batch in alike(sources, len(sources)):
             length = len(batch[0])
             results = translator.translate_batch(
-                [[pieces[token] for token in source] for source in batch],
-                beam_size=beam,
-                max_batch_size=size,
-                max_decoding_length=length,
-                min_decoding_length=length,
-            )
+                [[pieces[token] for token in source] for source in batch], beam_size=beam, max_batch_size=size,
+                max_decoding_length=length, min_decoding_length=length,
+            )  # fmt: skip
             tokens += checked(batch, [result.hypotheses[0] for result in results])
         return tokens
 

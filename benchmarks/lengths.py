@@ -39,10 +39,8 @@ BATCH_TOKENS = 32_768
 WARM_UP, STEPS = 2, 5
 System = Literal["kernels", "flash", "torch"]
 NAMES: dict[System, str] = {
-    "kernels": "hark, our kernels",
-    "flash": "hark, flash kernel",
-    "torch": "nn.Transformer, padded",
-}
+    "kernels": "hark, our kernels", "flash": "hark, flash kernel", "torch": "nn.Transformer, padded",
+}  # fmt: skip
 Series = Literal["batch", "one"]
 
 
@@ -171,14 +169,9 @@ def draw(points: Sequence[Point], batch_tokens: int, machine: str) -> str:
 
 
 def panel_of(
-    title: str,
-    unit: str,
-    points: Sequence[Point],
-    systems: Sequence[System],
-    series: Series,
-    figure: Literal["ms", "gib"],
-    guide: bool = True,
-) -> LogPanel:
+    title: str, unit: str, points: Sequence[Point], systems: Sequence[System], series: Series,
+    figure: Literal["ms", "gib"], guide: bool = True,
+) -> LogPanel:  # fmt: skip
     """A panel of one series, with a curve per system."""
     known = [each for each in points if each.series == series and getattr(each, figure) is not None]
     curves = [[(each.length, getattr(each, figure)) for each in known if each.system == name] for name in systems]

@@ -33,11 +33,9 @@ class Variant:
 
 
 VARIANTS = {
-    "eager": Variant("autocast", False),
-    "compiled": Variant("autocast", True),
-    "bf16": Variant("bfloat16", True),
+    "eager": Variant("autocast", False), "compiled": Variant("autocast", True), "bf16": Variant("bfloat16", True),
     "bf16-eager": Variant("bfloat16", False),
-}
+}  # fmt: skip
 
 
 class MasterAdam:

@@ -64,12 +64,9 @@ class Peer(nn.Module, ABC):
     def loss(self, hidden_BTD: Tensor, labels_BT: Tensor, smoothing: float) -> Tensor:
         """The label-smoothed loss, summed over real tokens, in float32."""
         return F.cross_entropy(
-            self.logits(hidden_BTD).float().flatten(0, 1),
-            labels_BT.flatten(),
-            ignore_index=SPECIAL.pad,
-            reduction="sum",
-            label_smoothing=smoothing,
-        )
+            self.logits(hidden_BTD).float().flatten(0, 1), labels_BT.flatten(), ignore_index=SPECIAL.pad,
+            reduction="sum", label_smoothing=smoothing,
+        )  # fmt: skip
 
     def forward(self, batch: Padded, smoothing: float) -> Tensor:
         return self.loss(
@@ -88,23 +85,13 @@ def marian_config(config: ModelConfig, **changes: Any) -> Any:
     from transformers import MarianConfig
 
     settings = {
-        "vocab_size": config.vocab_size,
-        "d_model": config.d_model,
-        "encoder_layers": config.n_encoder_layers,
-        "decoder_layers": config.n_decoder_layers,
-        "encoder_attention_heads": config.n_heads,
-        "decoder_attention_heads": config.n_heads,
-        "encoder_ffn_dim": config.d_ff,
-        "decoder_ffn_dim": config.d_ff,
-        "activation_function": "relu",
-        "max_position_embeddings": config.max_positions,
-        "scale_embedding": True,
-        "pad_token_id": SPECIAL.pad,
-        "bos_token_id": SPECIAL.start,
-        "eos_token_id": SPECIAL.end,
-        "decoder_start_token_id": SPECIAL.start,
-        "attn_implementation": "sdpa",
-    }
+        "vocab_size": config.vocab_size, "d_model": config.d_model, "encoder_layers": config.n_encoder_layers,
+        "decoder_layers": config.n_decoder_layers, "encoder_attention_heads": config.n_heads,
+        "decoder_attention_heads": config.n_heads, "encoder_ffn_dim": config.d_ff, "decoder_ffn_dim": config.d_ff,
+        "activation_function": "relu", "max_position_embeddings": config.max_positions, "scale_embedding": True,
+        "pad_token_id": SPECIAL.pad, "bos_token_id": SPECIAL.start, "eos_token_id": SPECIAL.end,
+        "decoder_start_token_id": SPECIAL.start, "attn_implementation": "sdpa",
+    }  # fmt: skip
     return MarianConfig(**settings | changes)
 
 
@@ -117,16 +104,11 @@ class Marian(Peer):
         super().__init__()
         self.model = MarianMTModel(
             marian_config(
-                config,
-                dropout=config.dropout,
-                attention_dropout=0.0,
-                activation_dropout=0.0,
-                share_encoder_decoder_embeddings=True,
-                tie_word_embeddings=True,
-                use_cache=False,
+                config, dropout=config.dropout, attention_dropout=0.0, activation_dropout=0.0,
+                share_encoder_decoder_embeddings=True, tie_word_embeddings=True, use_cache=False,
                 forced_eos_token_id=SPECIAL.end,
             )
-        )
+        )  # fmt: skip
         # This buffer of zeros in float32 would make the logits float32, twice the size of autocast's.
         self.model.final_logits_bias = self.model.final_logits_bias.bfloat16()
 
@@ -177,12 +159,10 @@ class TorchTransformer(Peer):
         decoder.dropout.p = decoder.self_attn.dropout = decoder.multihead_attn.dropout = 0.0
         # Without the default final norm of the stacks, which is one too many after post-norm layers.
         self.stacks = nn.Transformer(
-            config.d_model,
-            config.n_heads,
-            batch_first=True,
+            config.d_model, config.n_heads, batch_first=True,
             custom_encoder=nn.TransformerEncoder(encoder, config.n_encoder_layers, enable_nested_tensor=False),
             custom_decoder=nn.TransformerDecoder(decoder, config.n_decoder_layers),
-        )
+        )  # fmt: skip
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
         self.register_buffer("positions", sinusoids(config.max_positions, config.d_model), persistent=False)
@@ -201,12 +181,9 @@ class TorchTransformer(Peer):
             target_BT.shape[1], target_BT.device, memory_BSD.dtype
         )
         hidden_BTD: Tensor = self.stacks.decoder(
-            self.embed(target_BT),
-            memory_BSD,
-            tgt_mask=causal_TT,
-            memory_key_padding_mask=padding_BS,
+            self.embed(target_BT), memory_BSD, tgt_mask=causal_TT, memory_key_padding_mask=padding_BS,
             tgt_is_causal=True,
-        )
+        )  # fmt: skip
         return hidden_BTD
 
     def logits(self, hidden_BTD: Tensor) -> Tensor:

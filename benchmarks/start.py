@@ -12,16 +12,14 @@ RUNS = 9
 GREETINGS = {"de": "Where is the nearest train station?", "en": "Wo ist der nächste Bahnhof?"}
 """A sentence to translate, by the language that it is translated to."""
 COMMANDS = {
-    "python -c pass": [sys.executable, "-c", "pass"],
-    "hark --help": [sys.executable, "-m", "hark", "--help"],
+    "python -c pass": [sys.executable, "-c", "pass"], "hark --help": [sys.executable, "-m", "hark", "--help"],
     "hark --version": [sys.executable, "-m", "hark", "--version"],
-    "hark config": [sys.executable, "-m", "hark", "config"],
-    "hark models": [sys.executable, "-m", "hark", "models"],
+    "hark config": [sys.executable, "-m", "hark", "config"], "hark models": [sys.executable, "-m", "hark", "models"],
     **{
         f"hark translate -t {target}": [sys.executable, "-m", "hark", "translate", "-t", target, text]
         for target, text in GREETINGS.items()
     },
-}
+}  # fmt: skip
 
 
 def seconds(command: list[str]) -> float:

@@ -74,14 +74,11 @@ def rows_of(history: History) -> list[Row]:
         rows.setdefault(record.step, []).append(record)
     return [
         Row(
-            clock.seconds(step),
-            step,
-            round(clock.tokens(step)),
-            float(np.mean([each.loss for each in records])),
+            clock.seconds(step), step, round(clock.tokens(step)), float(np.mean([each.loss for each in records])),
             float(np.mean([each.nll for each in records])),
         )
         for step, records in rows.items()
-    ]
+    ]  # fmt: skip
 
 
 class Clock:

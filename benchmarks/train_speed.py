@@ -142,19 +142,10 @@ class Case:
         mean, tokens = sum(seconds) / len(seconds), sum(batch.n_target_tokens for batch in batches)
         flops = sum(operations(self.config.model, *lengths_of(batch)) for batch in batches) / mean
         return Result(
-            self.size,
-            self.system,
-            str(self.variant or ""),
-            self.config.batches.batch_tokens,
-            len(batches),
-            tokens / mean,
-            1000 * mean / len(batches),
-            flops / 1e12,
-            flops / PEAK,
-            gib,
-            max(seconds) / min(seconds) - 1,
+            self.size, self.system, str(self.variant or ""), self.config.batches.batch_tokens, len(batches),
+            tokens / mean, 1000 * mean / len(batches), flops / 1e12, flops / PEAK, gib, max(seconds) / min(seconds) - 1,
             tokens / sum(batch.n_target_slots for batch in batches),
-        )
+        )  # fmt: skip
 
 
 class Bench:
