@@ -28,14 +28,17 @@ import torch
 from torch import Tensor
 
 from benchmarks.peers import marian_config
+from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
+from hark.data.dataset import Dataset
 from hark.engine.forced import TokenTranslation
 from hark.engine.lane import Lane
 from hark.engine.lane_tables import LaneShape
 from hark.engine.request import Hypotheses, Request
 from hark.engine.search import Candidates
 from hark.engine.torch import TorchEngine
-from hark.model import Transformer
+from hark.model import Model, Transformer
+from hark.model.weights import load_model
 from hark.text.tokenizer import EOS, PAD, SPECIAL
 
 SENTENCES, VOCABULARY = 3003, 37_000
@@ -58,8 +61,6 @@ def draw_sources(count: int, vocabulary: int) -> list[Source]:
 
 def read_sources(folder: str, count: int) -> list[Source]:
     """Read the source side of the first test set of a dataset."""
-    from hark.data.dataset import Dataset
-
     dataset = Dataset.open(folder)
     store = dataset.store(dataset.shards("test")[0])
     return [[*store[i][0].tolist(), EOS] for i in range(min(count, len(store)))]
@@ -171,21 +172,21 @@ class EndingEngine(TorchEngine):
         return EndingLane(super().new_lane(shape))
 
 
-def run_stream(engine: TorchEngine, requests: Sequence[Request]) -> int:
-    """Decode a stream, and return the number of tokens."""
-    tokens = 0
-    for number, (best, *_) in engine.run(requests):
-        tokens += len(best.tokens) + 1
-        assert best.complete
-        assert abs(len(best.tokens) + 1 - len(requests[number].source)) <= SPREAD // 2
-    return tokens
-
-
 def measure_stream(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:
     requests = [Request(source, DecodeConfig(beam=beam)) for source in sources]
+
+    def run() -> int:
+        """Decode the stream, and return the number of tokens."""
+        tokens = 0
+        for number, (best, *_) in engine.run(requests):
+            tokens += len(best.tokens) + 1
+            assert best.complete
+            assert abs(len(best.tokens) + 1 - len(requests[number].source)) <= SPREAD // 2
+        return tokens
+
     steps = f"{engine.steps_at_once or 'default'} steps at once"
     name = f"stream, {engine.config.norm}-norm, {search_name(beam)}, {steps}"
-    measure(name, lambda: run_stream(engine, requests), rounds, len(sources), run_stream(engine, requests))
+    measure(name, run, rounds, len(sources), run())
 
 
 def main() -> None:
@@ -213,11 +214,8 @@ def main() -> None:
         arguments.sentences, arguments.rounds = min(arguments.sentences, 12), 1
     elif device == "cpu":
         parser.error("no GPU; use --tiny to run on a CPU")
-    model = Transformer(config)
+    model: Model = Transformer(config)
     if arguments.model:
-        from hark.bundle import Bundle
-        from hark.model.weights import load_model
-
         model = load_model(Bundle.open(arguments.model))
         config = model.config
     if arguments.dataset:

@@ -199,7 +199,7 @@ def translate(texts: Texts, scale: Scale, work: Path, _: Path | None) -> Scores:
         train(run, [f"data.dataset={work / 'text'}", *settings(base, scale.pretraining, corrupted)])
         starts[kind] = [f"train.from={run.best}", *settings({n: v for n, v in base.items() if n.startswith("train.")})]
     hark(
-        "prepare", f"train.from={RunDir(work / 'spans').best}", "--pair", *LANGUAGES, "--train", *pairs,
+        "prepare", f"train.from={RunDir(work / 'spans').best}", "data.clean.language=1", "--pair", *LANGUAGES, "--train", *pairs,
         "--dev", *files["dev"], "--test", *files["test"], "-o", work / "pairs",
     )  # fmt: skip
     scores = {}

@@ -15,8 +15,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,11 @@ class Result:
     spread: float  # largest over smallest time of a pass, minus 1
     fill: float  # share of slots with real target tokens
 
-    @property
-    def name(self) -> str:
-        return ", ".join(filter(None, (self.size, NAMES[self.system], self.variant, f"{self.batch_tokens:,}")))
-
     def row(self) -> str:
+        name = ", ".join(filter(None, (self.size, NAMES[self.system], self.variant, f"{self.batch_tokens:,}")))
         gib = "-" if self.gib is None else f"{self.gib:.1f}"
         return (
-            f"{self.name:<66} {self.tokens_per_second:>12,.0f} {self.ms_per_step:>8.1f} {self.tflops:>8.1f} "
+            f"{name:<66} {self.tokens_per_second:>12,.0f} {self.ms_per_step:>8.1f} {self.tflops:>8.1f} "
             f"{self.share_of_peak:>7.1%} {gib:>7} {self.fill:>6.1%} {self.spread:>6.1%}"
         )
 
@@ -123,31 +121,6 @@ def measure(
     return seconds[1:], memory
 
 
-@dataclass(frozen=True)
-class Case:
-    """A system and its settings: one line of the table."""
-
-    size: str
-    system: str
-    config: Config
-    variant: Variant | None
-
-    def step(self, workload: Workload, device: torch.device) -> Step:
-        if self.variant is None:
-            return our_step(self.config, device, workload.packed)
-        peer = PEERS[self.system](self.config.model)
-        return peer_step(peer, self.config, device, workload.padded, self.variant)
-
-    def result(self, batches: Sequence[Batch[Any]], seconds: Sequence[float], gib: float | None) -> Result:
-        mean, tokens = sum(seconds) / len(seconds), sum(batch.n_target_tokens for batch in batches)
-        flops = sum(operations(self.config.model, *lengths_of(batch)) for batch in batches) / mean
-        return Result(
-            self.size, self.system, str(self.variant or ""), self.config.batches.batch_tokens, len(batches),
-            tokens / mean, 1000 * mean / len(batches), flops / 1e12, flops / PEAK, gib, max(seconds) / min(seconds) - 1,
-            tokens / sum(batch.n_target_slots for batch in batches),
-        )  # fmt: skip
-
-
 class Bench:
     """Measures all cases of a command, prints each result at once and saves it."""
 
@@ -175,38 +148,46 @@ class Bench:
     def run(self) -> None:
         self.print(f"{self.machine}; torch {torch.__version__}")
         self.print(HEADER)
-        for size in self.sizes:
-            for system in self.arguments.systems.split(","):
-                self.run_system(size, system)
+        for size, system in product(self.sizes, self.arguments.systems.split(",")):
+            if system == "hf" and find_spec("transformers") is None:
+                self.print(f"{size}, {NAMES[system]}: not measured; requires transformers")
+                continue
+            names = self.arguments.variants.split(",")
+            variants: list[Variant | None] = [None] if system == "ours" else [VARIANTS[name] for name in names]
+            for batch_tokens in self.arguments.batch_tokens or ((128,) if self.tiny else BATCH_TOKENS[system]):
+                config = self.config(size, batch_tokens)
+                done = {each: self.run_case(size, system, config, each) for each in variants}
+                rates = {each: result.tokens_per_second for each, result in done.items() if result}
+                if rates:  # only the fastest variant runs with the other batch sizes
+                    variants = [max(rates, key=lambda variant: rates[variant])]
 
-    def run_system(self, size: str, system: str) -> None:
-        if system == "hf" and find_spec("transformers") is None:
-            self.print(f"{size}, {NAMES[system]}: not measured; requires transformers")
-            return
-        names = self.arguments.variants.split(",")
-        variants: list[Variant | None] = [None] if system == "ours" else [VARIANTS[name] for name in names]
-        for batch_tokens in self.arguments.batch_tokens or ((128,) if self.tiny else BATCH_TOKENS[system]):
-            config = self.config(size, batch_tokens)
-            done = list(filter(None, (self.run_case(Case(size, system, config, variant)) for variant in variants)))
-            if done:  # only the fastest variant runs with the other batch sizes
-                variants = [max(done, key=lambda pair: pair[1].tokens_per_second)[0].variant]
-
-    def run_case(self, case: Case) -> tuple[Case, Result] | None:
+    def run_case(self, size: str, system: str, config: Config, variant: Variant | None) -> Result | None:
         try:
-            workload = self.workload(case.config.batches.batch_tokens)
-            batches = workload.packed if case.variant is None else workload.padded
-            build = partial(case.step, workload, self.device)
-            result = case.result(batches, *measure(build, batches, self.device, 1 if self.tiny else REPEATS))
+            workload = self.workload(config.batches.batch_tokens)
+            batches: Sequence[Batch[Any]] = workload.packed if variant is None else workload.padded
+
+            def build() -> Step:
+                if variant is None:
+                    return our_step(config, self.device, workload.packed)
+                return peer_step(PEERS[system](config.model), config, self.device, workload.padded, variant)
+
+            seconds, gib = measure(build, batches, self.device, 1 if self.tiny else REPEATS)
+            mean, tokens = sum(seconds) / len(seconds), sum(batch.n_target_tokens for batch in batches)
+            flops = sum(operations(config.model, *lengths_of(batch)) for batch in batches) / mean
+            result = Result(
+                size, system, str(variant or ""), config.batches.batch_tokens, len(batches), tokens / mean,
+                1000 * mean / len(batches), flops / 1e12, flops / PEAK, gib, max(seconds) / min(seconds) - 1,
+                tokens / sum(batch.n_target_slots for batch in batches),
+            )  # fmt: skip
             self.print(result.row())
             self.results.append(result)
         except Exception as error:  # a failure of one system must not lose the results of the others
             self.failures += 1
-            reason = " ".join(str(error).split())[:300]
-            self.print(f"{case.size}, {NAMES[case.system]}, {case.variant or ''}: failed: {reason}")
+            self.print(f"{size}, {NAMES[system]}, {variant or ''}: failed: {' '.join(str(error).split())[:300]}")
             return None
         finally:
             self.save()
-        return case, result
+        return result
 
     def print(self, line: str) -> None:
         print(line, flush=True)
@@ -214,13 +195,12 @@ class Bench:
 
     def save(self) -> None:
         """Save all results so far to the output folder."""
-        if not self.arguments.out:
-            return
-        self.arguments.out.mkdir(parents=True, exist_ok=True)
-        (self.arguments.out / "train_speed.txt").write_text("\n".join(self.lines) + "\n")
-        results = [asdict(result) for result in self.results]
-        report = {"machine": self.machine, "torch": torch.__version__, "results": results}
-        (self.arguments.out / "train_speed.json").write_text(json.dumps(report, indent=1) + "\n")
+        if self.arguments.out:
+            self.arguments.out.mkdir(parents=True, exist_ok=True)
+            (self.arguments.out / "train_speed.txt").write_text("\n".join(self.lines) + "\n")
+            results = [asdict(result) for result in self.results]
+            report = {"machine": self.machine, "torch": torch.__version__, "results": results}
+            (self.arguments.out / "train_speed.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
 def main() -> None:
