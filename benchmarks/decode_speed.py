@@ -1,6 +1,6 @@
 """Translation throughput of the base model, against Hugging Face's `generate`.
 
-PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's; then on a CPU
+PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's
 PYTHONPATH=src python -m benchmarks.decode_speed --crowd      how often bfloat16 depends on the batch
 PYTHONPATH=src python -m benchmarks.decode_speed --stream N   ours, a stream of N sentences as in `hark distil`
 PYTHONPATH=src python -m benchmarks.decode_speed --align      the cost of word alignment, compared with scoring
@@ -57,13 +57,6 @@ def draw_sources(count: int, vocabulary: int) -> list[Source]:
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.lognormal(3.17, 0.5, count), 3, 200).astype(int)
     return [[*rng.integers(min(FIRST_TOKEN, vocabulary // 2), vocabulary, n - 1).tolist(), EOS] for n in lengths]
-
-
-def read_sources(folder: str, count: int) -> list[Source]:
-    """Read the source side of the first test set of a dataset."""
-    dataset = Dataset.open(folder)
-    store = dataset.store(dataset.shards("test")[0])
-    return [[*store[i][0].tolist(), EOS] for i in range(min(count, len(store)))]
 
 
 def search_name(beam: int) -> str:
@@ -138,13 +131,11 @@ def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds:
     results = run_ours(engine, plain)
     pairs = [(source, results[number][0].tokens) for number, source in enumerate(sources)]
     translated = [TokenTranslation(*pair, complete=False) for pair in pairs]
-    for name, work in (
-        (f"translated, {search_name(beam)}", lambda: run_ours(engine, plain)),
-        (f"translated and aligned, {search_name(beam)}", lambda: run_ours(engine, aligned)),
-        ("existing translations scored", lambda: list(engine.score(pairs))),
-        ("existing translations aligned", lambda: engine.align(translated)),
-    ):
-        measure(name, work, rounds, len(sources), sum(map(len, sources)))
+    sizes = (rounds, len(sources), sum(map(len, sources)))
+    measure(f"translated, {search_name(beam)}", lambda: run_ours(engine, plain), *sizes)
+    measure(f"translated and aligned, {search_name(beam)}", lambda: run_ours(engine, aligned), *sizes)
+    measure("existing translations scored", lambda: list(engine.score(pairs)), *sizes)
+    measure("existing translations aligned", lambda: engine.align(translated), *sizes)
 
 
 class EndingLane(Lane):
@@ -196,7 +187,6 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--beams", default="4,1")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rows", type=int, help="maximum number of hypotheses in flight")
     parser.add_argument("--crowd", action="store_true")
     parser.add_argument("--align", action="store_true")
     parser.add_argument("--stream", type=int, metavar="N", help="measure a stream of N sentences instead of the table")
@@ -219,18 +209,19 @@ def main() -> None:
         model = load_model(Bundle.open(arguments.model))
         config = model.config
     if arguments.dataset:
-        sources = read_sources(arguments.dataset, arguments.sentences)
+        dataset = Dataset.open(arguments.dataset)
+        store = dataset.store(dataset.shards("test")[0])
+        sources = [[*store[i][0].tolist(), EOS] for i in range(min(arguments.sentences, len(store)))]
     else:
         sources = draw_sources(arguments.sentences, config.source_vocab_size or config.vocab_size)
     if arguments.tiny:
         sources = [source[-len(source) // 3 :] for source in sources]
     make = EndingEngine if arguments.stream else TorchEngine
-    engine = make(model, SPECIAL, device, rows=arguments.rows, steps_at_once=arguments.steps_at_once)
+    engine = make(model, SPECIAL, device, steps_at_once=arguments.steps_at_once)
     beams = [int(beam) for beam in arguments.beams.split(",")]
     if arguments.crowd:
         for beam in beams:
-            search = DecodeConfig(beam=beam)
-            compare_batches(engine, sources, replace(search, max_extra=5) if arguments.tiny else search)
+            compare_batches(engine, sources, DecodeConfig(beam=beam, max_extra=5 if arguments.tiny else 50))
         return
     tokens = sum(map(len, sources))
     print(f"{len(sources)} sentences, {tokens / len(sources):.1f} tokens on average")
@@ -244,14 +235,9 @@ def main() -> None:
         work = partial(run_ours, engine, requests)
         measure(f"hark, {engine.name}, {name}", work, arguments.rounds, len(sources), tokens)
         if not arguments.ours and find_spec("transformers"):
-            theirs = hugging_face(config, sources, beam, device)
-            name = f"Hugging Face generate, bfloat16, {name}"
+            theirs, name = hugging_face(config, sources, beam, device), f"Hugging Face generate, bfloat16, {name}"
             measure(name, theirs, arguments.rounds, len(sources), tokens)
     engine.close()
-    if not arguments.ours and find_spec("ctranslate2"):  # not installed on a bare GPU machine
-        from benchmarks import decode_cpu
-
-        decode_cpu.measure(tiny=arguments.tiny)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, permutations, product
 from pathlib import Path
 
 from benchmarks.lines import LANGUAGES, read_tree, read_xz
@@ -35,10 +35,9 @@ def columns(files: Iterable[Path], lines: int) -> Iterator[Pair]:
 
 
 def every_pair(rows: Iterable[tuple[str, ...]]) -> Iterator[Pair]:
-    for row in rows:
-        for i, j in combinations(range(len(LANGUAGES)), 2):
-            if row[i] and row[j]:
-                yield LANGUAGES[i], LANGUAGES[j], row[i], row[j]
+    for row, (i, j) in product(rows, list(combinations(range(len(LANGUAGES)), 2))):
+        if row[i] and row[j]:
+            yield LANGUAGES[i], LANGUAGES[j], row[i], row[j]
 
 
 def report_false_alarms(name: str, pairs: list[Pair]) -> None:
@@ -59,13 +58,12 @@ def report_recall(rows: list[tuple[str, ...]]) -> None:
         noticed = total = 0
         for row in rows:
             having = [place for place, each in enumerate(LANGUAGES) if len(patterns[each].findall(row[place])) == 1]
-            for i in having:
-                for j in having:
-                    one, other = LANGUAGES[i], LANGUAGES[j]
-                    if i != j and chance.random() < 0.5 and not compare_limits(row[i], row[j], one, other):
-                        turned = patterns[other].sub(words[other][1], row[j])
-                        total += 1
-                        noticed += bool(compare_limits(row[i], turned, one, other))
+            for i, j in permutations(having, 2):
+                one, other = LANGUAGES[i], LANGUAGES[j]
+                if chance.random() < 0.5 and not compare_limits(row[i], row[j], one, other):
+                    turned = patterns[other].sub(words[other][1], row[j])
+                    total += 1
+                    noticed += bool(compare_limits(row[i], turned, one, other))
         print(f"{kind:<16}{total:>9,}{noticed / max(1, total):>10.1%}", flush=True)
 
 

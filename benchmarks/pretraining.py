@@ -21,8 +21,7 @@ import json
 import lzma
 import subprocess
 import sys
-from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -33,6 +32,7 @@ from hark.parse.treebank import open_treebank
 from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
 
+Settings = Mapping[str, object]
 Texts = dict[str, tuple[str, str]]
 """Two files, in English and German, for each use."""
 Scores = dict[str, dict[str, float]]
@@ -63,12 +63,12 @@ SEEDS = (1, 2)
 class Scale:
     pairs: int
     vocab_size: int
-    pretraining: dict[str, object]
-    translating: dict[str, object]
-    gpt: dict[str, object]
-    bert: dict[str, object]
-    tagging: dict[str, object]
-    model: dict[str, object] = field(default_factory=dict)
+    pretraining: Settings
+    translating: Settings
+    gpt: Settings
+    bert: Settings
+    tagging: Settings
+    model: Settings = field(default_factory=dict)
     lines: int | None = None
     """Lines of each file that are used; None: all."""
 
@@ -86,14 +86,13 @@ FULL = Scale(
                  "train.batches_per_step": 1, "train.save_minutes": 2},
     tagging={"train.steps": 1000},
 )  # fmt: skip
-SMALL = {"model.d_model": 32, "model.d_ff": 64, "model.n_heads": 2}
+SMALL = {
+    "model.d_model": 32, "model.d_ff": 64, "model.n_heads": 2, "model.n_encoder_layers": 1, "model.n_decoder_layers": 1,
+}  # fmt: skip
 FEW = {"batches.batch_tokens": 512, "train.steps": 20, "train.warmup_steps": 5, "train.eval_steps": 10}
 TINY = Scale(
-    pairs=100, vocab_size=600, pretraining=FEW, translating=FEW, gpt=GPT | FEW | SMALL | {"model.n_decoder_layers": 1},
-    bert=BERT | FEW | SMALL | {"model.n_encoder_layers": 1}, tagging=FEW,
-    model=SMALL
-    | {"model.n_encoder_layers": 1, "model.n_decoder_layers": 1, "batches.max_length": 64, "decode.max_extra": 5},
-    lines=300,
+    pairs=100, vocab_size=600, pretraining=FEW, translating=FEW, gpt=GPT | FEW | SMALL, bert=BERT | FEW | SMALL,
+    tagging=FEW, model=SMALL | {"batches.max_length": 64, "decode.max_extra": 5}, lines=300,
 )  # fmt: skip
 
 
@@ -106,8 +105,8 @@ def hark(*words: object) -> str:
     return done.stdout.decode()
 
 
-def settings(*parts: dict[str, object]) -> list[str]:
-    return [f"{name}={value}" for name, value in ChainMap(*reversed(parts)).items()]
+def settings(*parts: Settings) -> list[str]:
+    return [f"{name}={value}" for name, value in {name: each[name] for each in parts for name in each}.items()]
 
 
 def train(run: RunDir, words: Sequence[object]) -> None:
@@ -199,8 +198,8 @@ def translate(texts: Texts, scale: Scale, work: Path, _: Path | None) -> Scores:
         train(run, [f"data.dataset={work / 'text'}", *settings(base, scale.pretraining, corrupted)])
         starts[kind] = [f"train.from={run.best}", *settings({n: v for n, v in base.items() if n.startswith("train.")})]
     hark(
-        "prepare", f"train.from={RunDir(work / 'spans').best}", "data.clean.language=1", "--pair", *LANGUAGES, "--train", *pairs,
-        "--dev", *files["dev"], "--test", *files["test"], "-o", work / "pairs",
+        "prepare", f"train.from={RunDir(work / 'spans').best}", "data.clean.language=1", "--pair", *LANGUAGES,
+        "--train", *pairs, "--dev", *files["dev"], "--test", *files["test"], "-o", work / "pairs",
     )  # fmt: skip
     scores = {}
     for name, start in starts.items():
@@ -213,9 +212,7 @@ def translate(texts: Texts, scale: Scale, work: Path, _: Path | None) -> Scores:
     return scores
 
 
-TASKS: dict[str, Callable[[Texts, Scale, Path, Path | None], Scores]] = {
-    "translate": translate, "write": write, "tag": tag,
-}  # fmt: skip
+TASKS = {"translate": translate, "write": write, "tag": tag}
 
 
 def main() -> None:

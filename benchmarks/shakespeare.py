@@ -38,11 +38,11 @@ TINY: dict[str, object] = {
     "model.n_decoder_layers": 1, "model.d_model": 32, "model.d_ff": 64, "model.n_heads": 2,
     "batches.max_length": 32, "batches.batch_tokens": 128, "train.steps": 20, "train.warmup_steps": 2,
 }  # fmt: skip
-Row = tuple[float, int, float]
+Rows = list[tuple[float, int, float]]
 """Seconds of training, steps, and the loss on the last tenth."""
 
 
-def ours(work: Path, changes: list[str]) -> list[Row]:
+def ours(work: Path, changes: list[str]) -> Rows:
     dataset, run = work / "dataset", RunDir(work / "gpt-nano")
     hark("prepare", "gpt-nano", "--text", work / "train.txt", "--text-dev", work / "dev.txt", "-o", dataset)
     train(run, ["gpt-nano", f"data.dataset={dataset}", *changes])
@@ -61,9 +61,8 @@ class PlainLoop:
             for name in ("train", "dev")
         )
         self.model = PlainModel(config, config.model.dropout).to(device).train()
-        decaying = [weight for weight in self.model.parameters() if weight.ndim > 1]
-        others = [weight for weight in self.model.parameters() if weight.ndim < 2]
-        groups = [{"params": decaying, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+        matrices, others = ([w for w in self.model.parameters() if (w.ndim > 1) == wide] for wide in (True, False))
+        groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
         self.optimiser = torch.optim.AdamW(groups, RATE, betas=(0.9, 0.99), fused=True)
         if device.type == "cuda":
             self.model.compile()
@@ -90,17 +89,17 @@ class PlainLoop:
         """The mean loss over all characters of the last tenth but its first; the last window is padded."""
         short = -(len(self.dev) - 1) % self.length
         ids, labels = (torch.nn.functional.pad(each, (0, short)) for each in (self.dev[:-1], self.dev[1:]))
-        windows = zip(ids.view(-1, self.length).split(64), labels.view(-1, self.length).split(64), strict=True)
+        windows = torch.stack([ids.view(-1, self.length), labels.view(-1, self.length)], 1)
         self.model.eval()
-        total = sum(self.loss(*each, "sum").item() for each in windows)
+        parts = torch.chunk(windows, 1 + len(windows) // 64)
+        total = sum(self.loss(part[:, 0], part[:, 1], "sum").item() for part in parts)
         self.model.train()
         return total / (len(self.dev) - 1)
 
-    def run(self) -> list[Row]:
+    def run(self) -> Rows:
         self.step(0)  # compiles
         self.evaluate()
-        rows: list[Row] = []
-        seconds, start = 0.0, self.now()
+        rows, seconds, start = Rows(), 0.0, self.now()
         for number in range(1, self.steps):
             self.step(number)
             if (number + 1) % EVERY == 0 or number + 1 == self.steps:
@@ -115,7 +114,7 @@ class PlainLoop:
         return time.perf_counter()
 
 
-def plain(work: Path, changes: list[str], device: torch.device) -> list[Row]:
+def plain(work: Path, changes: list[str], device: torch.device) -> Rows:
     file = work / "plain.json"
     if not file.exists():
         torch.manual_seed(1)
@@ -133,18 +132,15 @@ def main() -> None:
     said = parser.parse_intermixed_args()
     work: Path = said.output
     work.mkdir(parents=True, exist_ok=True)
-    text = lzma.decompress(said.text.read_bytes())
-    text = text[:20_000] if said.tiny else text
-    for name, part in (("train", text[: len(text) * 9 // 10]), ("dev", text[len(text) * 9 // 10 :])):
-        (work / f"{name}.txt").write_bytes(part)
+    text = lzma.decompress(said.text.read_bytes())[: 20_000 if said.tiny else None]
+    (work / "train.txt").write_bytes(text[: len(text) * 9 // 10])
+    (work / "dev.txt").write_bytes(text[len(text) * 9 // 10 :])
     sizes = settings(TINY) if said.tiny else []
     clocked = settings({"train.eval_steps": EVERY, "train.log_steps": 50, "train.save_minutes": 60})
     device = torch.device("cuda" if torch.cuda.is_available() and not said.tiny else "cpu")
+    found = {"hark": ours(work, [*sizes, *clocked, *said.settings]), "plain": plain(work, sizes, device)}
     print(f"{'':6}{'steps':>7}{'seconds':>9}{'loss':>9}")
-    for system, rows in (
-        ("hark", ours(work, [*sizes, *clocked, *said.settings])),
-        ("plain", plain(work, sizes, device)),
-    ):
+    for system, rows in found.items():
         for seconds, steps, nll in rows:
             print(f"{system:6}{steps:7,}{seconds:9.1f}{nll:9.4f}")
         reached = next((f"after {seconds:.1f} s" for seconds, _, nll in rows if nll <= PUBLISHED), "never")

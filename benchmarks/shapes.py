@@ -14,19 +14,19 @@ rounding), with fused AdamW, PyTorch's fused attention, no dropout of attention,
 import argparse
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.peer_training import Step
+from benchmarks.peers import Step
 from benchmarks.train_speed import measure, our_step
 from hark import configfile
 from hark.config import Config, DecodeConfig, ModelConfig
@@ -130,10 +130,7 @@ class HuggingFace(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.model = hugging_face(config)
-
-    @property
-    def layers(self) -> Any:
-        return self.model.bert.encoder.layer if hasattr(self.model, "bert") else self.model.transformer.h
+        self.layers = self.model.bert.encoder.layer if hasattr(self.model, "bert") else self.model.transformer.h
 
     def forward(self, ids: Tensor, labels: Tensor) -> Tensor:
         return loss_of(self.model(ids).logits, labels)
@@ -161,28 +158,9 @@ def hugging_face(config: Config) -> Any:
     return model
 
 
-@contextmanager
-def measured(value: bool) -> Iterator[None]:
-    """Let our kernels train what waits behind `kernels.MEASURED`, or not."""
-    before, kernels.MEASURED = kernels.MEASURED, value
-    try:
-        yield
-    finally:
-        kernels.MEASURED = before
-
-
-def other_way(config: Config, device: torch.device) -> bool:
-    """Whether a step runs otherwise with the other value of `kernels.MEASURED`."""
-    reasons = set()
-    for value in (False, True):
-        with measured(value):
-            reasons.add(fallback_reason(config, Processes(0, 1, device)))
-    return len(reasons) > 1
-
-
 def build_step(name: str, config: Config, device: torch.device, batches: list[Any]) -> Step:
     if name.startswith("hark"):
-        with measured(kernels.MEASURED if name == "hark" else name == "hark-kernels"):
+        with patch.object(kernels, "MEASURED", kernels.MEASURED if name == "hark" else name == "hark-kernels"):
             return our_step(config, device, batches)
     model = (PlainModel if name == "plain" else HuggingFace)(config).to(device, torch.bfloat16).train()
     optimiser = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
@@ -241,7 +219,11 @@ def main() -> None:
         config = config_of(recipe, length, tokens, tiny)
         batches = batches_of(config)
         names = [name for name in said.systems if name == "hark" or recipe != "gpt-rms"]
-        if "hark" in names and other_way(config, device):
+        reasons = set()
+        for value in (False, True):
+            with patch.object(kernels, "MEASURED", value):
+                reasons.add(fallback_reason(config, Processes(0, 1, device)))
+        if "hark" in names and len(reasons) > 1:
             names.insert(1, "hark-plain" if kernels.MEASURED else "hark-kernels")
         for name in names:
             line = f"train {recipe:<7} {length:>5} {tokens:>6} {name:<12}"
