@@ -116,12 +116,10 @@ def compare_batches(engine: TorchEngine, sources: list[Source], search: DecodeCo
     batched = dict(engine.run(requests))
     alone = [dict(engine.run([request]))[0] for request in requests]
     other = sum(batched[i][0].tokens != alone[i][0].tokens for i in range(len(requests)))
-    gaps = [abs(batched[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))]
-    print(
-        f"{engine.name}, {search_name(search.beam)}: "
-        f"{other} of {len(requests)} translated differently alone and in a batch "
-        f"({other / len(requests):.2%}); log-probabilities differ by {np.mean(gaps):.4f} on average"
-    )
+    gap = np.mean([abs(batched[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))])
+    share = f"{other} of {len(requests)} translated differently alone and in a batch ({other / len(requests):.2%})"
+    name = f"{engine.name}, {search_name(search.beam)}"
+    print(f"{name}: {share}; log-probabilities differ by {gap:.4f} on average")
 
 
 def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:

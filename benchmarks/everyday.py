@@ -135,11 +135,10 @@ def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tu
 def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
     """Measure a model; without a test set, on the lines only."""
     lines = read_lines(LINES, "-".join(model.pairs[0]))
-    failures = check_lines(model, lines)
     spellings, signatures = score_spellings(model, held_out) if held_out else ([], {})
-    counts = {kind: len(of_kind) for kind, of_kind in lines.items()}
+    found = ({kind: len(of_kind) for kind, of_kind in lines.items()}, check_lines(model, lines))
     names = keep_names(model, held_out, read_tree(LINES)["people"]) if held_out else (0, 0)
-    return Everyday(name, counts, failures, held_out.name if held_out else "", spellings, signatures, names)
+    return Everyday(name, *found, held_out.name if held_out else "", spellings, signatures, names)
 
 
 def sample_set(source_language: str) -> HeldOutSet:

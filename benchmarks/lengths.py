@@ -73,9 +73,8 @@ def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.d
     """A packed batch of sequences of one length, as from `hark.train.loss.to_tensors`."""
     cu = torch.arange(sequences + 1, device=device, dtype=torch.int32) * length
     positions = torch.arange(length, device=device, dtype=torch.int32).repeat(sequences)
-    source, target, labels = (
-        torch.randint(300, vocab_size, (sequences * length,), device=device, dtype=torch.int32) for _ in range(3)
-    )
+    shape = (3, sequences * length)
+    source, target, labels = torch.randint(300, vocab_size, shape, device=device, dtype=torch.int32)
     return {"source": PackedStream(source, positions, cu), "target": PackedStream(target, positions, cu, labels)}
 
 
@@ -119,10 +118,8 @@ class Bench:
     def step(self, model: nn.Module, point: Point) -> Callable[[], None]:
         vocab_size, smoothing = self.config.model.vocab_size, self.config.train.label_smoothing
         if isinstance(model, TorchTransformer):
-            shape = (point.sequences, point.length)
-            source_BS, target_in_BT, target_out_BT = (
-                torch.randint(300, vocab_size, shape, device=self.device) for _ in range(3)
-            )
+            shape = (3, point.sequences, point.length)
+            source_BS, target_in_BT, target_out_BT = torch.randint(300, vocab_size, shape, device=self.device)
             batch = Padded(source_BS, None, target_in_BT, target_out_BT)
             loss_of: Callable[[], Tensor] = lambda: model(batch, smoothing)  # noqa: E731
         else:

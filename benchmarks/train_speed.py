@@ -65,7 +65,8 @@ def make_workload(config: BatchConfig, vocab_size: int, steps: int, corpus: int 
     """
     source, target = draw_lengths(corpus, config.max_length)
     padded = replace(config, kind="padded")
-    buckets = make_batches([Corpus("lengths", 1.0, [constant_store(source, target)])], padded, SPECIAL).buckets[0]  # type: ignore[union-attr]
+    store = make_store(source, target, lambda count: np.broadcast_to(np.uint16(FIRST_TOKEN), count))  # takes no memory
+    buckets = make_batches([Corpus("lengths", 1.0, [store])], padded, SPECIAL).buckets[0]  # type: ignore[union-attr]
     chosen = np.unique(((np.arange(steps) + 0.5) * len(buckets) / steps).astype(np.int64))
     rows = [buckets.rows[buckets.cuts[bucket] : buckets.cuts[bucket + 1]] for bucket in chosen]
     stores = [random_store(source[each], target[each], vocab_size, seed) for seed, each in enumerate(rows)]
@@ -90,11 +91,6 @@ def make_store(source: Lengths, target: Lengths, draw: Callable[[int], NDArray[n
     offsets = {side: np.concatenate([[0], np.cumsum(each)]) for side, each in lengths.items()}
     tokens = {side: draw(int(each[-1])) for side, each in offsets.items()}
     return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
-
-
-def constant_store(source: Lengths, target: Lengths) -> TokenStore:
-    """The same id everywhere, which takes no memory."""
-    return make_store(source, target, lambda number: np.broadcast_to(np.uint16(FIRST_TOKEN), number))
 
 
 def random_store(source: Lengths, target: Lengths, vocab_size: int, seed: int) -> TokenStore:
@@ -322,8 +318,7 @@ def main() -> None:
         if unknown := set(names.split(",")) - set(known):
             parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(known)}")
     arguments.steps = arguments.steps or (2 if arguments.tiny else 32)
-    if arguments.tiny:
-        arguments.variants = "eager"
+    arguments.variants = "eager" if arguments.tiny else arguments.variants
     bench = Bench(arguments)
     bench.run()
     sys.exit(1 if bench.failures else 0)
