@@ -14,24 +14,22 @@ import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 
 import ctranslate2  # type: ignore[import-untyped]
 import torch
 
-from benchmarks.exchange import alike, best_rates, generate
+from benchmarks.exchange import Outputs, Sources, best_rates, by_hand, by_hark, by_transformers
 from benchmarks.peers import marian_config
 from hark.bundle import TOKENIZER, Bundle, write_bundle
-from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
+from hark.config import Config, CorpusConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
 from hark.engine.conversion import convert
 from hark.engine.ctranslate2 import CTranslate2Engine
-from hark.engine.request import Request
 from hark.facts import Facts
 from hark.machine import available_cores
 from hark.model import Transformer
@@ -61,8 +59,7 @@ source = [*tokenizer.encode_one("Where is the station?"), tokenizer.special.end]
 ((_, (best, *_)),) = engine.run([Request(source, DecodeConfig(max_extra=4))])  # random weights do not stop
 tokenizer.decode([[token % tokenizer.vocab_size for token in best.tokens]])
 end = time.perf_counter()
-from pathlib import Path
-kilobytes = [line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line]
+kilobytes = [line.split()[1] for line in open("/proc/self/status") if "VmHWM" in line]
 print(imported - start, verified - imported, loaded - verified, end - loaded, *kilobytes)
 """
 
@@ -75,28 +72,30 @@ class Material:
     tokenizer: Tokenizer
     texts: list[str]
 
-    def requests(self, beam: int) -> Iterator[Request]:
-        for ids in self.tokenizer.encode(self.texts):
-            yield Request([*ids, EOS], DecodeConfig(beam=beam, max_extra=0, min_length=len(ids) + 1))
+    @property
+    def vocab_size(self) -> int:
+        return self.bundle.config.model.vocab_size
 
-    def detokenise(self, sentences: Sequence[Sequence[int]]) -> list[str]:
+    def tokenise(self) -> Sources:
+        return [[*ids, EOS] for ids in self.tokenizer.encode(self.texts)]
+
+    def detokenise(self, sentences: Outputs) -> list[str]:
         """Decode tokens. The model has more tokens than the tokenizer, which is trained on a small text."""
         size = self.tokenizer.vocab_size
-        return self.tokenizer.decode([[token % size for token in sentence] for sentence in sentences])
+        texts = self.tokenizer.decode([[int(token) % size for token in sentence] for sentence in sentences])
+        assert len(texts) == len(sentences)
+        return texts
 
 
 def prepare(folder: Path, sentences: int, model: ModelConfig, vocab_size: int = 8000) -> Material:
-    corpus = CorpusConfig(*paths()["train"])
-    pairs = list(read_pairs(corpus, "en", "de"))
+    pairs = list(read_pairs(CorpusConfig(*paths()["train"]), "en", "de"))
     tokenizer = Tokenizer(train_tokenizer((text for pair in pairs for text in pair), vocab_size, []))
     torch.manual_seed(1)
     weights = Transformer(model).state_dict()
     config, facts = replace(Config(), model=model), Facts(pairs=(("en", "de"),), summary="Random weights.")
-    write_bundle(
-        folder / "model", config, lambda path: write_tensors(path, weights), {TOKENIZER: tokenizer.model}, facts
-    )
-    texts = exact_texts(tokenizer, [pair[0] for pair in pairs], sentences)
-    return Material(Bundle.open(folder / "model"), tokenizer, texts)
+    vocabulary, folder = {TOKENIZER: tokenizer.model}, folder / "model"
+    write_bundle(folder, config, lambda path: write_tensors(path, weights), vocabulary, facts)
+    return Material(Bundle.open(folder), tokenizer, exact_texts(tokenizer, [pair[0] for pair in pairs], sentences))
 
 
 def exact_texts(tokenizer: Tokenizer, pieces: Sequence[str], number: int) -> list[str]:
@@ -114,76 +113,24 @@ def exact_texts(tokenizer: Tokenizer, pieces: Sequence[str], number: int) -> lis
     return texts
 
 
-def by_hark(material: Material, engine: CTranslate2Engine, beam: int) -> int:
-    """Translate with our engine, and return the number of output tokens."""
-    answers = dict(engine.run(material.requests(beam)))
-    results = [answers[i][0].tokens for i in range(len(answers))]
-    assert len(material.detokenise(results)) == len(material.texts)
-    return sum(map(len, results))
-
-
-def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, batch_size: int, scores: bool) -> int:
-    """Call CTranslate2 directly, once per length; it sorts and splits the batch to keep all workers busy. With scores
-    it does the same as hark; greedy search without them saves the softmax."""
-    sources = [[*map(str, ids), str(EOS)] for ids in material.tokenizer.encode(material.texts)]
-    tokens = 0
-    for batch in alike(sources, len(sources)):
-        results = translator.translate_batch(
-            batch,
-            beam_size=beam,
-            max_batch_size=batch_size,
-            max_decoding_length=len(batch[0]),
-            min_decoding_length=len(batch[0]),
-            return_scores=scores,
-        )
-        results = [list(map(int, result.hypotheses[0])) for result in results]
-        material.detokenise(results)
-        tokens += sum(map(len, results))
-    return tokens
-
-
-def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], int]:
-    """Hugging Face's `generate` with a model of the same size in float32."""
-    from transformers import MarianMTModel
-
-    torch.set_num_threads(available_cores())
-    marian = MarianMTModel(marian_config(material.bundle.config.model, forced_eos_token_id=None)).eval()
-
-    def run() -> int:
-        tokens = 0
-        for batch in alike([[*ids, EOS] for ids in material.tokenizer.encode(material.texts)], batch_size):
-            results = generate(marian, batch, beam)
-            material.detokenise(results)
-            tokens += sum(map(len, results))
-        return tokens
-
-    return run
-
-
 def compare(material: Material, beam: int, repeats: int, marian: bool = False) -> dict[str, float]:
     """Output tokens per second of each system: the best of the repeats, with systems taking turns."""
     engine = CTranslate2Engine.open(material.bundle, SPECIAL, "int8")
     files = convert(read_weights(material.bundle.weights), material.bundle.config.model, SPECIAL, "int8")
-    translator = ctranslate2.Translator(
-        "by hand", compute_type="int8", inter_threads=available_cores(), intra_threads=1, files=files
-    )
-    systems: dict[str, Callable[[], int]] = {"hark": lambda: by_hark(material, engine, beam)}
+    threads = {"inter_threads": available_cores(), "intra_threads": 1}
+    translator = ctranslate2.Translator("by hand", compute_type="int8", files=files, **threads)
+    read, finish, names = material.tokenise, material.detokenise, list(map(str, range(material.vocab_size)))
+    systems = {"hark": by_hark(engine, read, beam, finish)}
     for size, scores in product(BATCH_SIZES, (True, False)):
         name = f"by hand, batches of {size}{'' if scores else ', no scores'}"
-        systems[name] = partial(by_hand, material, translator, beam, size, scores)
+        systems[name] = by_hand(translator, names, read, beam, size, scores, finish)
     if marian:
-        systems["Hugging Face, float32, batches of 16"] = by_marian(material, beam, 16)
+        from transformers import MarianMTModel
+
+        torch.set_num_threads(available_cores())
+        theirs = MarianMTModel(marian_config(material.bundle.config.model, forced_eos_token_id=None)).eval()
+        systems["Hugging Face, float32, batches of 16"] = by_transformers(theirs, read, beam, 16, finish)
     return best_rates(systems, repeats)
-
-
-def latency(material: Material, beam: int, repeats: int) -> dict[int, float]:
-    """Milliseconds for a single sentence of each length, text to text."""
-    engine = CTranslate2Engine.open(material.bundle, SPECIAL, "int8")
-    best = {}
-    for length, text in zip(LENGTHS, material.texts, strict=False):
-        work = partial(by_hark, replace(material, texts=[text]), engine, beam)
-        best[length] = 1000 * min(timeit.repeat(work, number=1, repeat=repeats + 1))
-    return best
 
 
 def cold_start(folder: Path, starts: int = COLD_STARTS) -> str:
@@ -191,9 +138,7 @@ def cold_start(folder: Path, starts: int = COLD_STARTS) -> str:
     best: tuple[float, list[float]] = (float("inf"), [])
     for _ in range(starts):
         start = time.perf_counter()
-        run = subprocess.run(
-            [sys.executable, "-c", COLD_START, str(folder)], check=True, capture_output=True, text=True
-        )
+        run = subprocess.run([sys.executable, "-c", COLD_START, folder], check=True, capture_output=True, text=True)
         best = min(best, (time.perf_counter() - start, [float(part) for part in run.stdout.split()]))
     seconds, (imports, hashes, loading, translating, kilobytes) = best
     parts = f"imports {imports:.2f}, hashes {hashes:.2f}, loading {loading:.2f}, translating {translating:.2f}"
@@ -214,9 +159,12 @@ def measure(tiny: bool = False, sentences: int = 600, repeats: int = 3, marian: 
             hand = max(rate for name, rate in results.items() if name.startswith("by hand") and "no scores" not in name)
             for name, rate in results.items():
                 print(f"beam {beam}  {name:<40} {rate:>8.0f} tokens/s  {rate / hand:>6.2f} of the best with scores")
-            times = latency(material, beam, repeats)
-            words = ", ".join(f"{length} tokens {milliseconds:.0f} ms" for length, milliseconds in times.items())
-            print(f"beam {beam}  one sentence: {words}", flush=True)
+            engine, words = CTranslate2Engine.open(material.bundle, SPECIAL, "int8"), []
+            for length, text in zip(LENGTHS, material.texts, strict=False):
+                work = by_hark(engine, replace(material, texts=[text]).tokenise, beam, material.detokenise)
+                best = min(timeit.repeat(work, number=1, repeat=repeats + 1))
+                words.append(f"{length} tokens {1000 * best:.0f} ms")
+            print(f"beam {beam}  one sentence: {', '.join(words)}", flush=True)
 
 
 def main() -> None:

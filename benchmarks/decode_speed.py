@@ -1,6 +1,6 @@
 """Translation throughput of the base model, against Hugging Face's `generate`.
 
-PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's; then on a CPU
+PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's
 PYTHONPATH=src python -m benchmarks.decode_speed --crowd      how often bfloat16 depends on the batch
 PYTHONPATH=src python -m benchmarks.decode_speed --stream N   ours, a stream of N sentences as in `hark distil`
 PYTHONPATH=src python -m benchmarks.decode_speed --align      the cost of word alignment, compared with scoring
@@ -28,14 +28,17 @@ import torch
 from torch import Tensor
 
 from benchmarks.peers import marian_config
+from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
+from hark.data.dataset import Dataset
 from hark.engine.forced import TokenTranslation
 from hark.engine.lane import Lane
 from hark.engine.lane_tables import LaneShape
 from hark.engine.request import Hypotheses, Request
 from hark.engine.search import Candidates
 from hark.engine.torch import TorchEngine
-from hark.model import Transformer
+from hark.model import Model, Transformer
+from hark.model.weights import load_model
 from hark.text.tokenizer import EOS, PAD, SPECIAL
 
 SENTENCES, VOCABULARY = 3003, 37_000
@@ -54,15 +57,6 @@ def draw_sources(count: int, vocabulary: int) -> list[Source]:
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.lognormal(3.17, 0.5, count), 3, 200).astype(int)
     return [[*rng.integers(min(FIRST_TOKEN, vocabulary // 2), vocabulary, n - 1).tolist(), EOS] for n in lengths]
-
-
-def read_sources(folder: str, count: int) -> list[Source]:
-    """Read the source side of the first test set of a dataset."""
-    from hark.data.dataset import Dataset
-
-    dataset = Dataset.open(folder)
-    store = dataset.store(dataset.shards("test")[0])
-    return [[*store[i][0].tolist(), EOS] for i in range(min(count, len(store)))]
 
 
 def search_name(beam: int) -> str:
@@ -108,14 +102,9 @@ def hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: 
             longest = len(batch[-1])
             tokens = torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in batch], device=device)
             out = model.generate(
-                input_ids=tokens,
-                attention_mask=tokens != PAD,
-                num_beams=beam,
-                do_sample=False,
-                length_penalty=0.6,
-                min_new_tokens=longest,
-                max_new_tokens=longest,
-            )
+                input_ids=tokens, attention_mask=tokens != PAD, num_beams=beam, do_sample=False, length_penalty=0.6,
+                min_new_tokens=longest, max_new_tokens=longest,
+            )  # fmt: skip
             assert out.tolist()[0]
 
     return translate
@@ -127,12 +116,10 @@ def compare_batches(engine: TorchEngine, sources: list[Source], search: DecodeCo
     batched = dict(engine.run(requests))
     alone = [dict(engine.run([request]))[0] for request in requests]
     other = sum(batched[i][0].tokens != alone[i][0].tokens for i in range(len(requests)))
-    gaps = [abs(batched[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))]
-    print(
-        f"{engine.name}, {search_name(search.beam)}: "
-        f"{other} of {len(requests)} translated differently alone and in a batch "
-        f"({other / len(requests):.2%}); log-probabilities differ by {np.mean(gaps):.4f} on average"
-    )
+    gap = np.mean([abs(batched[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))])
+    share = f"{other} of {len(requests)} translated differently alone and in a batch ({other / len(requests):.2%})"
+    name = f"{engine.name}, {search_name(search.beam)}"
+    print(f"{name}: {share}; log-probabilities differ by {gap:.4f} on average")
 
 
 def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:
@@ -142,13 +129,11 @@ def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds:
     results = run_ours(engine, plain)
     pairs = [(source, results[number][0].tokens) for number, source in enumerate(sources)]
     translated = [TokenTranslation(*pair, complete=False) for pair in pairs]
-    for name, work in (
-        (f"translated, {search_name(beam)}", lambda: run_ours(engine, plain)),
-        (f"translated and aligned, {search_name(beam)}", lambda: run_ours(engine, aligned)),
-        ("existing translations scored", lambda: list(engine.score(pairs))),
-        ("existing translations aligned", lambda: engine.align(translated)),
-    ):
-        measure(name, work, rounds, len(sources), sum(map(len, sources)))
+    sizes = (rounds, len(sources), sum(map(len, sources)))
+    measure(f"translated, {search_name(beam)}", lambda: run_ours(engine, plain), *sizes)
+    measure(f"translated and aligned, {search_name(beam)}", lambda: run_ours(engine, aligned), *sizes)
+    measure("existing translations scored", lambda: list(engine.score(pairs)), *sizes)
+    measure("existing translations aligned", lambda: engine.align(translated), *sizes)
 
 
 class EndingLane(Lane):
@@ -176,21 +161,21 @@ class EndingEngine(TorchEngine):
         return EndingLane(super().new_lane(shape))
 
 
-def run_stream(engine: TorchEngine, requests: Sequence[Request]) -> int:
-    """Decode a stream, and return the number of tokens."""
-    tokens = 0
-    for number, (best, *_) in engine.run(requests):
-        tokens += len(best.tokens) + 1
-        assert best.complete
-        assert abs(len(best.tokens) + 1 - len(requests[number].source)) <= SPREAD // 2
-    return tokens
-
-
 def measure_stream(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:
     requests = [Request(source, DecodeConfig(beam=beam)) for source in sources]
+
+    def run() -> int:
+        """Decode the stream, and return the number of tokens."""
+        tokens = 0
+        for number, (best, *_) in engine.run(requests):
+            tokens += len(best.tokens) + 1
+            assert best.complete
+            assert abs(len(best.tokens) + 1 - len(requests[number].source)) <= SPREAD // 2
+        return tokens
+
     steps = f"{engine.steps_at_once or 'default'} steps at once"
     name = f"stream, {engine.config.norm}-norm, {search_name(beam)}, {steps}"
-    measure(name, lambda: run_stream(engine, requests), rounds, len(sources), run_stream(engine, requests))
+    measure(name, run, rounds, len(sources), run())
 
 
 def main() -> None:
@@ -200,7 +185,6 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--beams", default="4,1")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rows", type=int, help="maximum number of hypotheses in flight")
     parser.add_argument("--crowd", action="store_true")
     parser.add_argument("--align", action="store_true")
     parser.add_argument("--stream", type=int, metavar="N", help="measure a stream of N sentences instead of the table")
@@ -218,26 +202,24 @@ def main() -> None:
         arguments.sentences, arguments.rounds = min(arguments.sentences, 12), 1
     elif device == "cpu":
         parser.error("no GPU; use --tiny to run on a CPU")
-    model = Transformer(config)
+    model: Model = Transformer(config)
     if arguments.model:
-        from hark.bundle import Bundle
-        from hark.model.weights import load_model
-
         model = load_model(Bundle.open(arguments.model))
         config = model.config
     if arguments.dataset:
-        sources = read_sources(arguments.dataset, arguments.sentences)
+        dataset = Dataset.open(arguments.dataset)
+        store = dataset.store(dataset.shards("test")[0])
+        sources = [[*store[i][0].tolist(), EOS] for i in range(min(arguments.sentences, len(store)))]
     else:
         sources = draw_sources(arguments.sentences, config.source_vocab_size or config.vocab_size)
     if arguments.tiny:
         sources = [source[-len(source) // 3 :] for source in sources]
     make = EndingEngine if arguments.stream else TorchEngine
-    engine = make(model, SPECIAL, device, rows=arguments.rows, steps_at_once=arguments.steps_at_once)
+    engine = make(model, SPECIAL, device, steps_at_once=arguments.steps_at_once)
     beams = [int(beam) for beam in arguments.beams.split(",")]
     if arguments.crowd:
         for beam in beams:
-            search = DecodeConfig(beam=beam)
-            compare_batches(engine, sources, replace(search, max_extra=5) if arguments.tiny else search)
+            compare_batches(engine, sources, DecodeConfig(beam=beam, max_extra=5 if arguments.tiny else 50))
         return
     tokens = sum(map(len, sources))
     print(f"{len(sources)} sentences, {tokens / len(sources):.1f} tokens on average")
@@ -251,14 +233,9 @@ def main() -> None:
         work = partial(run_ours, engine, requests)
         measure(f"hark, {engine.name}, {name}", work, arguments.rounds, len(sources), tokens)
         if not arguments.ours and find_spec("transformers"):
-            theirs = hugging_face(config, sources, beam, device)
-            name = f"Hugging Face generate, bfloat16, {name}"
+            theirs, name = hugging_face(config, sources, beam, device), f"Hugging Face generate, bfloat16, {name}"
             measure(name, theirs, arguments.rounds, len(sources), tokens)
     engine.close()
-    if not arguments.ours and find_spec("ctranslate2"):  # not installed on a bare GPU machine
-        from benchmarks import decode_cpu
-
-        decode_cpu.measure(tiny=arguments.tiny)
 
 
 if __name__ == "__main__":

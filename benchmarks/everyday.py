@@ -30,19 +30,12 @@ from hark.translate.load import Loaded
 
 LINES = Path(__file__).with_name("everyday.toml")
 KIND = "hark everyday"
-SPELLINGS: dict[Variant, str] = {
-    "lower": "small letters",
-    "upper": "CAPITALS",
-    "unpunctuated": "no full stop",
-    "hasty": "small letters, no full stop",
-}
-REFERENCES: dict[Variant, Callable[[str], str]] = {
-    "lower": str,
-    "upper": str.upper,
-    "unpunctuated": partial(FINAL.sub, ""),
-    "hasty": partial(FINAL.sub, ""),
-}
-"""How `vary` spells the references."""
+SPELLINGS: dict[Variant, tuple[str, Callable[[str], str]]] = {
+    "lower": ("small letters", str), "upper": ("CAPITALS", str.upper),
+    "unpunctuated": ("no full stop", partial(FINAL.sub, "")),
+    "hasty": ("small letters, no full stop", partial(FINAL.sub, "")),
+}  # fmt: skip
+"""Names, and how `vary` spells the references."""
 MEASURES: tuple[Measure, Measure] = ("bleu", "chrf2")
 
 
@@ -85,15 +78,12 @@ class Everyday:
 
     def to_json(self) -> str:
         tree = {
-            "kind": KIND,
-            "model": self.model,
+            "kind": KIND, "model": self.model,
             "lines": {kind: dict(zip(("hold", "of"), self.holds(kind), strict=True)) for kind in self.lines},
-            "failures": [vars(each) for each in self.failures],
-            "test_set": self.test_set,
-            "spellings": [vars(each) for each in self.spellings],
-            "signatures": self.signatures,
+            "failures": [vars(each) for each in self.failures], "test_set": self.test_set,
+            "spellings": [vars(each) for each in self.spellings], "signatures": self.signatures,
             "names": dict(zip(("kept", "of"), self.names, strict=True)),
-        }
+        }  # fmt: skip
         return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -101,11 +91,8 @@ def check_lines(model: Loaded, lines: dict[str, list[Line]]) -> list[Failure]:
     """Translate every line separately, and collect those that fail."""
     failures = []
     for kind, each in ((kind, each) for kind, of_kind in lines.items() for each in of_kind):
-        answer = model.translate(each.text)
-        wrong = each.wrong(answer.text, model.translate(each.like).text if each.like else "")
-        if has_warning(answer):
-            wrong = ", ".join(answer.flags)
-        if wrong:
+        answer, of_like = model.translate(each.text), model.translate(each.like).text if each.like else ""
+        if wrong := ", ".join(answer.flags) if has_warning(answer) else each.wrong(answer.text, of_like):
             failures.append(Failure(kind, each.text, answer.text, wrong))
     return failures
 
@@ -122,10 +109,9 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
 
     plain = translate(held_out.sources)
     found = [Spelling("as it is", len(held_out), *[scores(plain, held_out.references)] * 2)]
-    for variant, name in SPELLINGS.items():
+    for variant, (name, spell) in SPELLINGS.items():
         pairs = enumerate(zip(held_out.sources, held_out.references, strict=True))
         varied = {at: variation for at, pair in pairs if (variation := vary(variant, *pair)) is not None}
-        spell = REFERENCES[variant]
         references = [reference for _, reference in varied.values()]
         of_plain = scores([spell(plain[at]) for at in varied], references)
         texts = translate([source for source, _ in varied.values()])
@@ -136,12 +122,10 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
 def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tuple[int, int]:
     """Replace the names in sentences by those of other people, and count how many are kept in the translations."""
     pairs = list(zip(held_out.sources, held_out.references, strict=True))
-    known = find_names(pairs)
-    renamed_texts: list[tuple[str, str]] = []
+    known, renamed_texts = find_names(pairs), list[tuple[str, str]]()
     for pair in pairs:
         person = people[len(renamed_texts) % len(people)]
-        renamed = rename(*pair, person, known)
-        if renamed is not None:
+        if (renamed := rename(*pair, person, known)) is not None:
             renamed_texts.append((person, renamed[0]))
     answers = model.translate([text for _, text in renamed_texts], split=False)
     kept = sum(has_word(answer.text, f"{person}*") for (person, _), answer in zip(renamed_texts, answers, strict=True))
@@ -151,19 +135,16 @@ def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tu
 def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
     """Measure a model; without a test set, on the lines only."""
     lines = read_lines(LINES, "-".join(model.pairs[0]))
-    failures = check_lines(model, lines)
     spellings, signatures = score_spellings(model, held_out) if held_out else ([], {})
-    counts = {kind: len(of_kind) for kind, of_kind in lines.items()}
+    found = ({kind: len(of_kind) for kind, of_kind in lines.items()}, check_lines(model, lines))
     names = keep_names(model, held_out, read_tree(LINES)["people"]) if held_out else (0, 0)
-    return Everyday(name, counts, failures, held_out.name if held_out else "", spellings, signatures, names)
+    return Everyday(name, *found, held_out.name if held_out else "", spellings, signatures, names)
 
 
 def sample_set(source_language: str) -> HeldOutSet:
     """The test sentences that come with hark, in the direction from `source_language`."""
-    files = paths()["test"]
-    source, reference = files if source_language == SOURCE else reversed(files)
-    (held_out,) = read_sets([Path(source)], [Path(reference)], ["tatoeba-sample"])
-    return held_out
+    source, reference = map(Path, paths()["test"][:: 1 if source_language == SOURCE else -1])
+    return read_sets([source], [reference], ["tatoeba-sample"])[0]
 
 
 def table(found: Everyday) -> list[str]:
@@ -194,11 +175,10 @@ def main() -> None:
     parser.add_argument("--lines-only", action="store_true", help="skip the test set")
     arguments = parser.parse_args()
     try:
-        model = Loaded.named(arguments.model)
-        held_out = sample_set(model.pairs[0][0])
-        if arguments.source or arguments.reference:
-            (held_out,) = read_sets(*([file] if file else [] for file in (arguments.source, arguments.reference)))
-        found = measure(name_models([arguments.model])[0], model, None if arguments.lines_only else held_out)
+        model, files = Loaded.named(arguments.model), (arguments.source, arguments.reference)
+        held_out = read_sets(*([each] if each else [] for each in files))[0] if any(files) else None
+        held_out = None if arguments.lines_only else held_out or sample_set(model.pairs[0][0])
+        found = measure(name_models([arguments.model])[0], model, held_out)
     except (UserError, HarkError) as error:
         sys.exit(f"everyday: {error}")
     print("\n".join(table(found)))

@@ -37,8 +37,7 @@ def read_texts(folder: Path, held_out: bool = False) -> Iterator[Text]:
 
 def translate(model: Loaded, texts: Sequence[Text], pair: tuple[str, str], formality: Formality) -> list[list[str]]:
     """The lines of each translation."""
-    place = LANGUAGES.index(pair[0])
-    sources = ["\n".join(row[place] for row in text) for text in texts]
+    sources = ["\n".join(row[LANGUAGES.index(pair[0])] for row in text) for text in texts]
     options = {"source": pair[0], "target": pair[1], "formality": formality, "join": False, "check": False}
     return [each.text.split("\n") for each in model.translate(sources, **options)]
 
@@ -49,37 +48,18 @@ def find_form(lines: Sequence[str], target: str, least: int) -> Address | None:
     return found[0] if len(found) >= least and len({*found}) == 1 else None
 
 
-def share_forms(texts: Sequence[Text], translated: Sequence[Sequence[str]], target: str) -> tuple[int, float, float]:
-    """How many texts have one form in their reference, and of these, the shares that keep one and the right one."""
-    place = LANGUAGES.index(target)
-    wanted = [find_form([row[place] for row in text], target, 2) for text in texts]
-    kept = [find_form(lines, target, 1) for lines in translated]
-    found = [(one, other) for one, other in zip(wanted, kept, strict=True) if one]
-    one_form, right = sum(other is not None for _, other in found), sum(one == other for one, other in found)
-    total = max(1, len(found))
-    return len(found), one_form / total, right / total
-
-
-def read_arguments(description: str | None) -> tuple[argparse.Namespace, list[Text]]:
-    """What the command line says, and the texts that it names."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="more texts, such as shared/data/written")
     parser.add_argument("--source", default="en", choices=LANGUAGES, help="language of the texts (default: en)")
     parser.add_argument("--held-out", action="store_true", help="only texts that are not trained on")
     said = parser.parse_args()
     folders = [WRITTEN, *([said.data] if said.data else [])]
-    return said, [text for folder in folders for text in read_texts(folder, said.held_out)]
-
-
-def main() -> None:
-    said, texts = read_arguments(__doc__)
+    texts = [text for folder in folders for text in read_texts(folder, said.held_out)]
     model = hark.load(said.model)
     print(f"{len(texts):,} texts, {sum(map(len, texts)):,} lines, from {said.source}")
-    print(
-        f"{'':<4}{'lines':>8}{'formal':>9}{'lines':>8}{'informal':>10}{'texts':>8}{'one form':>10}{'right':>8}",
-        flush=True,
-    )
+    print(f"{'':<4}{'lines':>8}{'formal':>9}{'lines':>8}{'informal':>10}{'texts':>8}{'one form':>10}{'right':>8}")
     for target in (code for code in FORMS if code != said.source):
         pair, cells = (said.source, target), f"{target:<4}"
         able = model.translator.check_formality("auto", target)
@@ -88,8 +68,12 @@ def main() -> None:
             lines = [line for line in lines if has_address(line, target)]
             right_lines = sum(form_of(line, target) == form for line in lines)
             cells += f"{len(lines):>8,}{right_lines / max(1, len(lines)):>{width}.1%}"
-        found, one_form, right = share_forms(texts, translate(model, texts, pair, "auto"), target)
-        print(f"{cells}{found:>8,}{one_form:>10.1%}{right:>8.1%}", flush=True)
+        wanted = [find_form([row[LANGUAGES.index(target)] for row in text], target, 2) for text in texts]
+        kept = [find_form(lines, target, 1) for lines in translate(model, texts, pair, "auto")]
+        found = [(one, other) for one, other in zip(wanted, kept, strict=True) if one]
+        one_form, right = sum(other is not None for _, other in found), sum(one == other for one, other in found)
+        total = max(1, len(found))
+        print(f"{cells}{len(found):>8,}{one_form / total:>10.1%}{right / total:>8.1%}", flush=True)
 
 
 if __name__ == "__main__":

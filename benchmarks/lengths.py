@@ -17,9 +17,9 @@ import statistics
 import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -39,10 +39,8 @@ BATCH_TOKENS = 32_768
 WARM_UP, STEPS = 2, 5
 System = Literal["kernels", "flash", "torch"]
 NAMES: dict[System, str] = {
-    "kernels": "hark, our kernels",
-    "flash": "hark, flash kernel",
-    "torch": "nn.Transformer, padded",
-}
+    "kernels": "hark, our kernels", "flash": "hark, flash kernel", "torch": "nn.Transformer, padded",
+}  # fmt: skip
 Series = Literal["batch", "one"]
 
 
@@ -75,9 +73,8 @@ def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.d
     """A packed batch of sequences of one length, as from `hark.train.loss.to_tensors`."""
     cu = torch.arange(sequences + 1, device=device, dtype=torch.int32) * length
     positions = torch.arange(length, device=device, dtype=torch.int32).repeat(sequences)
-    source, target, labels = (
-        torch.randint(300, vocab_size, (sequences * length,), device=device, dtype=torch.int32) for _ in range(3)
-    )
+    shape = (3, sequences * length)
+    source, target, labels = torch.randint(300, vocab_size, shape, device=device, dtype=torch.int32)
     return {"source": PackedStream(source, positions, cu), "target": PackedStream(target, positions, cu, labels)}
 
 
@@ -89,17 +86,15 @@ class Bench:
         self.config = replace(config, model=replace(config.model, max_positions=reach))
         self.lengths, self.batch_tokens, self.device = lengths, batch_tokens, device
 
-    def run(self, system: System, series: Sequence[Series]) -> list[Point]:
+    def run(self, system: System) -> list[Point]:
         torch.manual_seed(1)
         kind = TorchTransformer if system == "torch" else Transformer
         model = kind(self.config.model).to(self.device).train()
         points = []
-        for each in series:
-            for length in self.lengths:
-                sequences = max(1, self.batch_tokens // length) if each == "batch" else 1
-                point = self.measure(model, Point(system, each, length, sequences))
-                print(point.row(), flush=True)
-                points.append(point)
+        for series, length in product(get_args(Series), self.lengths):
+            sequences = max(1, self.batch_tokens // length) if series == "batch" else 1
+            points.append(self.measure(model, Point(system, series, length, sequences)))
+            print(points[-1].row(), flush=True)
         return points
 
     def measure(self, model: nn.Module, point: Point) -> Point:
@@ -123,10 +118,8 @@ class Bench:
     def step(self, model: nn.Module, point: Point) -> Callable[[], None]:
         vocab_size, smoothing = self.config.model.vocab_size, self.config.train.label_smoothing
         if isinstance(model, TorchTransformer):
-            shape = (point.sequences, point.length)
-            source_BS, target_in_BT, target_out_BT = (
-                torch.randint(300, vocab_size, shape, device=self.device) for _ in range(3)
-            )
+            shape = (3, point.sequences, point.length)
+            source_BS, target_in_BT, target_out_BT = torch.randint(300, vocab_size, shape, device=self.device)
             batch = Padded(source_BS, None, target_in_BT, target_out_BT)
             loss_of: Callable[[], Tensor] = lambda: model(batch, smoothing)  # noqa: E731
         else:
@@ -162,36 +155,24 @@ def draw(points: Sequence[Point], batch_tokens: int, machine: str) -> str:
     """Draw the plot as SVG."""
     systems = [system for system in NAMES if any(each.system == system for each in points)]
     sides = f"{batch_tokens:,} tokens per side"
+
+    def panel(title: str, unit: str, series: Series, figure: Literal["ms", "gib"], guide: bool = True) -> LogPanel:
+        """A panel of one series, with a curve per system."""
+        known = [each for each in points if each.series == series and getattr(each, figure) is not None]
+        curves = [[(each.length, getattr(each, figure)) for each in known if each.system == name] for name in systems]
+        return LogPanel(title, unit, "tokens per sequence" + " · dotted: linear" * guide, curves, guide)
+
     panels = [
-        panel_of("Time of a step", f"ms, {sides}", points, systems, "batch", "ms"),
-        panel_of("Memory", f"GiB, {sides}", points, systems, "batch", "gib", guide=False),
-        panel_of("Memory, one sequence", "GiB", points, systems, "one", "gib"),
+        panel("Time of a step", f"ms, {sides}", "batch", "ms"),
+        panel("Memory", f"GiB, {sides}", "batch", "gib", guide=False),
+        panel("Memory, one sequence", "GiB", "one", "gib"),
     ]
     return draw_panels([NAMES[each] for each in systems], [each for each in panels if any(each.curves)], machine)
-
-
-def panel_of(
-    title: str,
-    unit: str,
-    points: Sequence[Point],
-    systems: Sequence[System],
-    series: Series,
-    figure: Literal["ms", "gib"],
-    guide: bool = True,
-) -> LogPanel:
-    """A panel of one series, with a curve per system."""
-    known = [each for each in points if each.series == series and getattr(each, figure) is not None]
-    curves = [[(each.length, getattr(each, figure)) for each in known if each.system == name] for name in systems]
-    return LogPanel(title, unit, "tokens per sequence" + " · dotted: linear" * guide, curves, guide)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", default="kernels,flash,torch")
-    parser.add_argument("--series", default="batch,one", help="batch of many tokens, one sequence, or both")
-    parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
-    parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS)
-    parser.add_argument("--size", default="base", help="recipe")
     parser.add_argument("--tiny", action="store_true", help="use a tiny model on the CPU")
     parser.add_argument("--out", type=Path, help="folder for the points and the plot")
     parser.add_argument("--draw", nargs=2, type=Path, metavar=("JSON", "SVG"), help="only draw")
@@ -201,12 +182,10 @@ def main() -> None:
         points = [Point(**each) for each in known["points"]]
         arguments.draw[1].write_text(draw(points, known["batch_tokens"], known["machine"]))
         return
-    if arguments.tiny:
-        arguments.size, arguments.lengths, arguments.batch_tokens = "tiny", "16,32", 64
+    size, lengths, batch_tokens = ("tiny", (16, 32), 64) if arguments.tiny else ("base", LENGTHS, BATCH_TOKENS)
     device = torch.device("cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu")
     machine = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, for correctness only"
-    lengths = [int(each) for each in arguments.lengths.split(",")]
-    bench = Bench(configfile.load(RECIPES / f"{arguments.size}.toml"), lengths, arguments.batch_tokens, device)
+    bench = Bench(configfile.load(RECIPES / f"{size}.toml"), lengths, batch_tokens, device)
     print(f"{machine}; torch {torch.__version__}")
     print(f"{'what':<24} {'length x sequences':>15} {'ms/step':>9} {'target tok/s':>12} {'GiB':>8}")
     points = []
@@ -214,15 +193,15 @@ def main() -> None:
         if system == "kernels" and not kernels.available():
             print(f"{NAMES['kernels']}: not measured; requires Triton and a GPU")
             continue
-        points += bench.run(system, arguments.series.split(","))
+        points += bench.run(system)
         if arguments.out:
             arguments.out.mkdir(parents=True, exist_ok=True)
-            known = {"machine": machine, "torch": torch.__version__, "batch_tokens": arguments.batch_tokens}
+            known = {"machine": machine, "torch": torch.__version__, "batch_tokens": batch_tokens}
             report = {**known, "points": [asdict(each) for each in points]}
             (arguments.out / "lengths.json").write_text(json.dumps(report, indent=1) + "\n")
     print("\n".join(cost_of_a_token(points)))
     if arguments.out and any(each.ms for each in points):
-        (arguments.out / "lengths.svg").write_text(draw(points, arguments.batch_tokens, machine))
+        (arguments.out / "lengths.svg").write_text(draw(points, batch_tokens, machine))
 
 
 if __name__ == "__main__":

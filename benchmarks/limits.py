@@ -13,57 +13,16 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, permutations, product
 from pathlib import Path
 
-from benchmarks.lines import LANGUAGES, read_xz
+from benchmarks.lines import LANGUAGES, read_tree, read_xz
 from hark.text.limits import compare_limits
 
 Pair = tuple[str, str, str, str]
 """Two languages and their texts."""
-TURNS: dict[str, dict[str, tuple[str, str]]] = {
-    # kind: {language: (word, its opposite)}
-    "at most": {
-        "en": (r"at most(?= [\w\d])", "at least"),
-        "de": ("höchstens", "mindestens"), "fr": ("au (?:maximum|plus)", "au moins"),
-        "es": ("como (?:máximo|mucho)", "como mínimo"), "it": ("al massimo", "almeno"),
-        "nl": ("hooguit|hoogstens|maximaal", "minstens"), "pt": ("no máximo", "no mínimo"),
-    },
-    "at least": {
-        "en": ("at least", "at most"), "de": ("mindestens", "höchstens"), "fr": ("au moins", "au maximum"),
-        "es": ("al menos|como mínimo", "como máximo"), "it": ("almeno", "al massimo"),
-        "nl": ("minstens|ten minste", "hooguit"), "pt": ("pelo menos", "no máximo"),
-    },
-    "more than": {
-        "en": (r"more than(?= \d)", "less than"),
-        "de": (r"mehr als(?= \d)", "weniger als"), "fr": (r"plus de(?= \d)", "moins de"),
-        "es": (r"más de(?= \d)", "menos de"),
-        "it": (r"più di(?= \d)", "meno di"), "nl": (r"meer dan(?= \d)", "minder dan"),
-        "pt": (r"mais de(?= \d)", "menos de"),
-    },
-    "before": {
-        "en": (r"before(?= \w)", "after"),
-        "de": (r"vor (?=dem|der|den)", "nach "), "fr": ("avant (?:de |que )?", "après "),
-        "es": ("antes de", "después de"), "it": ("prima d(?=i|el)", "dopo d"),
-        "nl": ("voordat", "nadat"), "pt": ("antes d", "depois d"),
-    },
-    "after": {
-        "en": (r"after(?= \w)", "before"), "de": (r"nach (?=dem|der|den)", "vor "), "fr": ("après ", "avant "),
-        "es": ("después de", "antes de"), "it": ("dopo ", "prima di "),
-        "nl": ("nadat|na(?= d)", "voordat"), "pt": ("depois d", "antes d"),
-    },
-    "without": {
-        "en": ("without", "with"), "de": ("ohne", "mit"),
-        "fr": ("sans", "avec"), "es": ("sin", "con"), "it": ("senza", "con"),
-        "nl": ("zonder", "met"), "pt": ("sem", "com"),
-    },
-    "must not": {
-        "en": ("(?:do not|don't|must not|never) ", ""),
-        "de": ("(?:nicht|nie) ", ""), "fr": ("ne (?:pas |jamais )?", ""),
-        "es": ("(?:no|nunca) ", ""), "it": ("(?:non|mai) ", ""),
-        "nl": ("(?:niet|nooit) ", ""), "pt": ("(?:não|nunca) ", ""),
-    },
-}  # fmt: skip
+TURNS: dict[str, dict[str, tuple[str, str]]] = read_tree(Path(__file__).with_suffix(".toml"))
+"""By kind and language: a word, as a regular expression, and its opposite."""
 
 
 def columns(files: Iterable[Path], lines: int) -> Iterator[Pair]:
@@ -76,10 +35,9 @@ def columns(files: Iterable[Path], lines: int) -> Iterator[Pair]:
 
 
 def every_pair(rows: Iterable[tuple[str, ...]]) -> Iterator[Pair]:
-    for row in rows:
-        for i, j in combinations(range(len(LANGUAGES)), 2):
-            if row[i] and row[j]:
-                yield LANGUAGES[i], LANGUAGES[j], row[i], row[j]
+    for row, (i, j) in product(rows, list(combinations(range(len(LANGUAGES)), 2))):
+        if row[i] and row[j]:
+            yield LANGUAGES[i], LANGUAGES[j], row[i], row[j]
 
 
 def report_false_alarms(name: str, pairs: list[Pair]) -> None:
@@ -100,13 +58,12 @@ def report_recall(rows: list[tuple[str, ...]]) -> None:
         noticed = total = 0
         for row in rows:
             having = [place for place, each in enumerate(LANGUAGES) if len(patterns[each].findall(row[place])) == 1]
-            for i in having:
-                for j in having:
-                    one, other = LANGUAGES[i], LANGUAGES[j]
-                    if i != j and chance.random() < 0.5 and not compare_limits(row[i], row[j], one, other):
-                        turned = patterns[other].sub(words[other][1], row[j])
-                        total += 1
-                        noticed += bool(compare_limits(row[i], turned, one, other))
+            for i, j in permutations(having, 2):
+                one, other = LANGUAGES[i], LANGUAGES[j]
+                if chance.random() < 0.5 and not compare_limits(row[i], row[j], one, other):
+                    turned = patterns[other].sub(words[other][1], row[j])
+                    total += 1
+                    noticed += bool(compare_limits(row[i], turned, one, other))
         print(f"{kind:<16}{total:>9,}{noticed / max(1, total):>10.1%}", flush=True)
 
 

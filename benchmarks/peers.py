@@ -2,21 +2,21 @@
 
 Both compute the same as ours, which tests/benchmarks checks with copied weights: post-norm, ReLU, one matrix for both
 embeddings and the output, sinusoidal positions, dropout only on embeddings and outputs of sub-layers, label-smoothed
-loss. Both compute on padded rows, with PyTorch's fused attention; `peer_training` trains them.
-Tensors are named as in `hark.model`.
+loss. Both compute on padded rows, with PyTorch's fused attention, and train with its fused Adam, in the precisions that
+are compared, compiled or not. Tensors are named as in `hark.model`.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hark.config import ModelConfig
+from hark.config import Config, ModelConfig
 from hark.data.batches import PaddedBatch
 from hark.model.positions import sinusoids
 from hark.text.tokenizer import SPECIAL
@@ -64,12 +64,9 @@ class Peer(nn.Module, ABC):
     def loss(self, hidden_BTD: Tensor, labels_BT: Tensor, smoothing: float) -> Tensor:
         """The label-smoothed loss, summed over real tokens, in float32."""
         return F.cross_entropy(
-            self.logits(hidden_BTD).float().flatten(0, 1),
-            labels_BT.flatten(),
-            ignore_index=SPECIAL.pad,
-            reduction="sum",
-            label_smoothing=smoothing,
-        )
+            self.logits(hidden_BTD).float().flatten(0, 1), labels_BT.flatten(), ignore_index=SPECIAL.pad,
+            reduction="sum", label_smoothing=smoothing,
+        )  # fmt: skip
 
     def forward(self, batch: Padded, smoothing: float) -> Tensor:
         return self.loss(
@@ -88,23 +85,13 @@ def marian_config(config: ModelConfig, **changes: Any) -> Any:
     from transformers import MarianConfig
 
     settings = {
-        "vocab_size": config.vocab_size,
-        "d_model": config.d_model,
-        "encoder_layers": config.n_encoder_layers,
-        "decoder_layers": config.n_decoder_layers,
-        "encoder_attention_heads": config.n_heads,
-        "decoder_attention_heads": config.n_heads,
-        "encoder_ffn_dim": config.d_ff,
-        "decoder_ffn_dim": config.d_ff,
-        "activation_function": "relu",
-        "max_position_embeddings": config.max_positions,
-        "scale_embedding": True,
-        "pad_token_id": SPECIAL.pad,
-        "bos_token_id": SPECIAL.start,
-        "eos_token_id": SPECIAL.end,
-        "decoder_start_token_id": SPECIAL.start,
-        "attn_implementation": "sdpa",
-    }
+        "vocab_size": config.vocab_size, "d_model": config.d_model, "encoder_layers": config.n_encoder_layers,
+        "decoder_layers": config.n_decoder_layers, "encoder_attention_heads": config.n_heads,
+        "decoder_attention_heads": config.n_heads, "encoder_ffn_dim": config.d_ff, "decoder_ffn_dim": config.d_ff,
+        "activation_function": "relu", "max_position_embeddings": config.max_positions, "scale_embedding": True,
+        "pad_token_id": SPECIAL.pad, "bos_token_id": SPECIAL.start, "eos_token_id": SPECIAL.end,
+        "decoder_start_token_id": SPECIAL.start, "attn_implementation": "sdpa",
+    }  # fmt: skip
     return MarianConfig(**settings | changes)
 
 
@@ -117,16 +104,11 @@ class Marian(Peer):
         super().__init__()
         self.model = MarianMTModel(
             marian_config(
-                config,
-                dropout=config.dropout,
-                attention_dropout=0.0,
-                activation_dropout=0.0,
-                share_encoder_decoder_embeddings=True,
-                tie_word_embeddings=True,
-                use_cache=False,
+                config, dropout=config.dropout, attention_dropout=0.0, activation_dropout=0.0,
+                share_encoder_decoder_embeddings=True, tie_word_embeddings=True, use_cache=False,
                 forced_eos_token_id=SPECIAL.end,
             )
-        )
+        )  # fmt: skip
         # This buffer of zeros in float32 would make the logits float32, twice the size of autocast's.
         self.model.final_logits_bias = self.model.final_logits_bias.bfloat16()
 
@@ -177,12 +159,10 @@ class TorchTransformer(Peer):
         decoder.dropout.p = decoder.self_attn.dropout = decoder.multihead_attn.dropout = 0.0
         # Without the default final norm of the stacks, which is one too many after post-norm layers.
         self.stacks = nn.Transformer(
-            config.d_model,
-            config.n_heads,
-            batch_first=True,
+            config.d_model, config.n_heads, batch_first=True,
             custom_encoder=nn.TransformerEncoder(encoder, config.n_encoder_layers, enable_nested_tensor=False),
             custom_decoder=nn.TransformerDecoder(decoder, config.n_decoder_layers),
-        )
+        )  # fmt: skip
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
         self.register_buffer("positions", sinusoids(config.max_positions, config.d_model), persistent=False)
@@ -201,12 +181,9 @@ class TorchTransformer(Peer):
             target_BT.shape[1], target_BT.device, memory_BSD.dtype
         )
         hidden_BTD: Tensor = self.stacks.decoder(
-            self.embed(target_BT),
-            memory_BSD,
-            tgt_mask=causal_TT,
-            memory_key_padding_mask=padding_BS,
+            self.embed(target_BT), memory_BSD, tgt_mask=causal_TT, memory_key_padding_mask=padding_BS,
             tgt_is_causal=True,
-        )
+        )  # fmt: skip
         return hidden_BTD
 
     def logits(self, hidden_BTD: Tensor) -> Tensor:
@@ -214,3 +191,85 @@ class TorchTransformer(Peer):
 
     def layers(self) -> Iterable[nn.Module]:
         return [*self.stacks.encoder.layers, *self.stacks.decoder.layers]
+
+
+Step = Callable[[int], int]
+"""Runs a training step, including the optimiser, on the batch of that index; returns its real target tokens."""
+RATE = 1e-4
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How a peer is run. Weights are always kept and updated in float32: updates of pure bfloat16 weights are mostly
+    lost in rounding, so such a model does not train properly.
+
+    `autocast` computes in bfloat16 where PyTorch considers it safe. With `bfloat16` the whole model is in that type, as
+    a copy of the optimiser's float32 weights, as in fairseq. Compiled are the layers and the loss, once for all shapes.
+    """
+
+    precision: Literal["autocast", "bfloat16"]
+    compiled: bool
+
+    def __str__(self) -> str:
+        return f"{self.precision}, {'compiled' if self.compiled else 'eager'}"
+
+
+VARIANTS = {
+    "eager": Variant("autocast", False), "compiled": Variant("autocast", True), "bf16": Variant("bfloat16", True),
+    "bf16-eager": Variant("bfloat16", False),
+}  # fmt: skip
+
+
+class MasterAdam:
+    """Fused Adam on float32 weights, of which the model holds a bfloat16 copy."""
+
+    def __init__(self, weights: Sequence[nn.Parameter], **settings: object) -> None:
+        self.weights = weights
+        self.masters = [nn.Parameter(weight.detach().float()) for weight in weights]
+        for master in self.masters:
+            master.grad = torch.zeros_like(master)
+        self.adam = torch.optim.Adam(self.masters, **settings)  # type: ignore[arg-type]
+
+    def zero_grad(self) -> None:
+        for weight in self.weights:
+            weight.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        gradients = [weight.grad for weight in self.weights if weight.grad is not None]
+        torch._foreach_copy_([master.grad for master in self.masters], gradients)  # type: ignore[misc]
+        self.adam.step()
+        torch._foreach_copy_([weight.detach() for weight in self.weights], [each.detach() for each in self.masters])
+
+
+def peer_step(
+    peer: Peer, config: Config, device: torch.device, batches: Sequence[PaddedBatch], variant: Variant
+) -> Step:
+    """A training step of a peer, with batches already on the device, like ours."""
+    # cuDNN's attention makes a new plan for every shape, which takes longer than a step.
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    peer.to(device).train()
+    weights = [weight for weight in peer.parameters() if weight.requires_grad]
+    train = config.train
+    settings: dict[str, object] = {"lr": RATE, "betas": (train.beta1, train.beta2), "eps": train.eps, "fused": True}
+    optimiser: MasterAdam | torch.optim.Adam
+    if variant.precision == "bfloat16":
+        optimiser = MasterAdam(weights, **settings)
+        peer.bfloat16()
+    else:
+        optimiser = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
+    if variant.compiled:
+        peer.compile_parts()
+    autocast = variant.precision == "autocast" and device.type == "cuda"
+    ready = [(Padded.of(batch, device), batch.n_target_tokens) for batch in batches]
+
+    def step(number: int) -> int:
+        batch, tokens = ready[number % len(ready)]
+        with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
+            loss = peer(batch, train.label_smoothing)
+        (loss / tokens).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        return tokens
+
+    return step

@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -27,7 +28,6 @@ from benchmarks.trust import HERE, PARTS
 from hark.errors import HarkError, UserError
 from hark.text import clock, protect, spelling
 from hark.text.phrases import Phrases, open_phrases
-from hark.text.protect import Item
 from hark.text.rules import ON, RULES, Rule, Rules
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
@@ -74,16 +74,6 @@ def read_pairs(folder: Path, lines: int) -> Iterator[tuple[str, list[tuple[str, 
         yield name, random.Random(SEED).sample(pairs, min(lines, len(pairs)))
 
 
-def rule_of(item: Item, text: str, source: str, target: str) -> Rule | None:
-    """The rule without which an item would not be written."""
-    return next((rule for rule in RULES if item not in find_items(text, source, target, ON - {rule})), None)
-
-
-def find_items(text: str, source: str, target: str, rules: Rules = ON) -> list[Item]:
-    """What the rules protect or write, without glossaries."""
-    return list(protect.find(text, lambda _: "", source, target, rules=rules))
-
-
 def touch_all(pairs: Iterable[tuple[str, str]], pair: str, phrases: Phrases) -> dict[Rule, Found]:
     """Apply the rules to the source side of some text."""
     source, target = pair.split("-")
@@ -92,12 +82,15 @@ def touch_all(pairs: Iterable[tuple[str, str]], pair: str, phrases: Phrases) -> 
         if (phrase := phrases.lookup(text)) is not None:
             sort(found["phrases"], Touch(text, reference, text, phrase))
             continue
-        items = find_items(text, source, target)
+        find = partial(protect.find, text, lambda _: "", source, target)  # what the rules protect or write
+        items = list(find())
         tidied = spelling.tidy(text, source, [item.span for item in items])
         if tidied and tidied.after.translate(_APOSTROPHES) != text.translate(_APOSTROPHES):
             found["typing"].other.append(Touch(text, reference, text, tidied.after))
         for item in items:
-            if item.written and (rule := rule_of(item, text, source, target)):
+            # The rule without which it would not be written.
+            rule = next((each for each in RULES if item not in list(find(rules=ON - {each}))), None)
+            if item.written and rule:
                 sort(found[rule], Touch(text, reference, item.text, item.written))
     return found
 
@@ -107,17 +100,17 @@ def sort(found: Found, touch: Touch) -> None:
     reference, typed, written = (
         _SPACES.sub("", each).lower() for each in (touch.reference, touch.typed, touch.written)
     )
-    if stands_in(written, reference):
+
+    def has(part: str) -> bool:
+        """Not inside a longer number."""
+        return re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(part)}(?!\d|[.,]\d)", reference) is not None
+
+    if has(written):
         found.agrees.append(touch)
-    elif stands_in(typed, reference) and typed not in written:  # 2:30 Uhr is still 2:30
+    elif has(typed) and typed not in written:  # 2:30 Uhr is still 2:30
         found.false.append(touch)
     else:
         found.other.append(touch)
-
-
-def stands_in(part: str, text: str) -> bool:
-    """Whether a text has a part, not inside a longer number."""
-    return re.search(rf"(?<!\d)(?<!\d[.,]){re.escape(part)}(?!\d|[.,]\d)", text) is not None
 
 
 def held(model: Loaded, pair: str, rules: Rules) -> tuple[int, int]:
@@ -125,9 +118,8 @@ def held(model: Loaded, pair: str, rules: Rules) -> tuple[int, int]:
     lines = [line for part in PARTS for kind in read_lines(HERE / part, pair).values() for line in kind]
     answers = translate(model, [line.text for line in lines], rules)
     alike = translate(model, [line.like for line in lines], rules)
-    return sum(
-        not line.wrong(answer, of_like) for line, answer, of_like in zip(lines, answers, alike, strict=True)
-    ), len(lines)
+    wrong = [line.wrong(*both) for line, both in zip(lines, zip(answers, alike, strict=True), strict=True)]
+    return wrong.count(""), len(lines)
 
 
 def translate(model: Loaded, texts: Sequence[str], rules: Rules) -> list[str]:
@@ -142,23 +134,19 @@ def gain(model: Loaded, touched: Sequence[Touch], rule: Rule) -> str:
     scores, right = [], []
     for rules in (ON - {rule}, ON):
         answers = translate(model, [text for text, _ in texts], rules)
-        right.append(sum(tells(answer, text, source, target) for answer, (text, _) in zip(answers, texts, strict=True)))
-        scores.append(
-            [CHRF().sentence_score(answer, [other]).score for answer, (_, other) in zip(answers, texts, strict=True)]
-        )
+        both = list(zip(answers, texts, strict=True))
+        right.append(sum(tells(answer, text, source, target) for answer, (text, _) in both))
+        scores.append([CHRF().sentence_score(answer, [other]).score for answer, (_, other) in both])
     without, with_it = (sum(each) / max(1, len(each)) for each in scores)
-    better = sum(new > old for old, new in zip(*scores, strict=True))
-    worse = sum(new < old for old, new in zip(*scores, strict=True))
+    better, worse = (sum(gained * (new - old) > 0 for old, new in zip(*scores, strict=True)) for gained in (1, -1))
     told = f"; times told right {right[0]} -> {right[1]}" if rule.endswith("times") else ""
     return f"{len(texts):>6} lines  chrF2 {without:.1f} -> {with_it:.1f}  better {better}, worse {worse}{told}"
 
 
 def tells(answer: str, text: str, source: str, target: str) -> bool:
     """Whether an answer has the times of a text; on a 12-hour clock, for a text need not say which half of the day."""
-    ours, theirs = (
-        {(time.hour % 12, time.minute) for time in clock.find_times(*each)}
-        for each in ((text, source), (answer, target))
-    )
+    both = (clock.find_times(text, source), clock.find_times(answer, target))
+    ours, theirs = ({(time.hour % 12, time.minute) for time in times} for times in both)
     return ours <= theirs
 
 
@@ -168,7 +156,6 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=10_000, metavar="N", help="lines of each text (default: 10,000)")
     parser.add_argument("--touched", type=int, default=300, metavar="N", help="lines to translate for each rule")
     parser.add_argument("--translate", action="store_true", help="measure with the models, too")
-    parser.add_argument("--rules", nargs="*", default=list(ON), metavar="RULE", help="rules to measure")
     arguments = parser.parse_args()
     try:
         corpora = dict(read_pairs(arguments.data, arguments.lines))
@@ -187,8 +174,7 @@ def measure(corpora: dict[str, list[tuple[str, str]]], pair: str, arguments: arg
         sides = pairs if pair.startswith("en") else [(german, english) for english, german in pairs]
         for rule, found in touch_all(sides, pair, phrases).items():
             touched[rule] += found.all
-            counts = (len(each) for each in (found.all, found.agrees, found.other, found.false))
-            all_, agrees, other, false = counts
+            all_, agrees, other, false = (len(each) for each in (found.all, found.agrees, found.other, found.false))
             print(f"  {name:<14} {rule:<16}{all_:>6}{agrees:>9}{other:>9}{false:>7}   of {len(sides):,} lines")
             examples = found.false or (found.other if rule == "typing" else [])
             for each in examples[:SHOWN]:
@@ -198,7 +184,7 @@ def measure(corpora: dict[str, list[tuple[str, str]]], pair: str, arguments: arg
     model = Loaded.named(pair)
     all_held, of = held(model, pair, ON)
     print(f"  trust.toml and everyday.toml: {all_held} of {of} lines hold; touched lines, without -> with the rule")
-    for rule in (rule for rule in RULES if rule in arguments.rules):
+    for rule in RULES:
         without, _ = held(model, pair, ON - {rule})
         change = gain(model, touched[rule][: arguments.touched], rule)
         print(f"  {rule:<16}{without - all_held:>+5} held without it; {change}", flush=True)

@@ -22,18 +22,20 @@ import json
 import random
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import count, islice
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import count, islice, product
 from pathlib import Path
 from typing import Any
 
 from benchmarks.everyday import sample_set
-from benchmarks.serve_client import Client, Load, libretranslate_bytes, request_bytes, run_load
 from hark.machine import available_cores
 from hark.models import shipped_folder
 from hark.pages.charts import HEIGHT, WIDTH, Line, line_chart
@@ -41,6 +43,114 @@ from hark.pages.document import picture
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
 from hark.translate.translation import Translation
+
+HEAD = "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+
+
+@dataclass
+class Load:
+    """What a load test saw."""
+
+    seconds: float = 0.0
+    latencies: dict[int, list[float]] = field(default_factory=dict)
+    """Seconds of each answer, by status."""
+    broken: int = 0
+    """Connections that the server closed without an answer."""
+
+    @property
+    def statuses(self) -> Counter[int]:
+        return Counter({status: len(each) for status, each in sorted(self.latencies.items())})
+
+    @property
+    def rate(self) -> float:
+        """Successful requests per second."""
+        return len(self.latencies.get(200, ())) / self.seconds
+
+    def percentile(self, percent: int, status: int = 200) -> float:
+        """Milliseconds within which this share of requests was answered."""
+        values = self.latencies.get(status, [])
+        if len(values) < 2:
+            return 1000 * values[0] if values else float("nan")
+        return 1000 * statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def request_bytes(text: str, source: str, target: str, **more: Any) -> bytes:
+    """A request to the native API."""
+    return post("/api/v1/translate", {"text": text, "source": source, "target": target, **more})
+
+
+def libretranslate_bytes(text: str, source: str, target: str) -> bytes:
+    """A request to LibreTranslate's API, which its own server speaks too."""
+    return post("/translate", {"q": text, "source": source, "target": target})
+
+
+def post(path: str, fields: dict[str, Any]) -> bytes:
+    body = json.dumps(fields).encode()
+    return HEAD.format(path=path, length=len(body)).encode() + body
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.reader: asyncio.StreamReader | None = None
+        self.writer: asyncio.StreamWriter | None = None
+
+    async def send(self, request: bytes) -> tuple[int, bytes]:
+        """Send a request and return the status and the body. Connects first if there is no connection."""
+        if self.reader is None or self.writer is None:
+            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.writer.write(request)
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        status = int(head[9:12])
+        lowered = head.lower()
+        start = lowered.index(b"content-length:") + 15
+        body = await self.reader.readexactly(int(lowered[start : lowered.index(b"\r\n", start)]))
+        if b"connection: close" in lowered:
+            self.hang_up()
+        return status, body
+
+    def hang_up(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+        self.reader = self.writer = None
+
+
+async def run_load(
+    port: int,
+    requests: Iterator[bytes],
+    connections: int,
+    seconds: float,
+    between: Callable[[], Awaitable[object]] | None = None,
+) -> Load:
+    """Keep connections busy with requests for a time. `between`, if given, is called once a second."""
+    load = Load()
+    start = time.perf_counter()
+    end = start + seconds
+
+    async def keep_sending() -> None:
+        client, sent = Client(port), 0
+        while (began := time.perf_counter()) < end or not sent:
+            sent += 1
+            try:
+                status, _ = await client.send(next(requests))
+            except (OSError, asyncio.IncompleteReadError):
+                load.broken += 1
+                client.hang_up()
+                continue
+            load.latencies.setdefault(status, []).append(time.perf_counter() - began)
+        client.hang_up()
+
+    async def watch() -> None:
+        while between is not None and time.perf_counter() < end:
+            await between()
+            await asyncio.sleep(min(1.0, max(0.0, end - time.perf_counter())))
+
+    await asyncio.gather(watch(), *(keep_sending() for _ in range(connections)))
+    load.seconds = time.perf_counter() - start
+    return load
+
 
 PAIR = ("en", "de")
 CONNECTIONS = [1, 8, 64, 256]
@@ -63,28 +173,15 @@ def sentences() -> Iterator[str]:
 
 def mixed(chance: random.Random) -> Iterator[str]:
     """Texts of several sizes."""
-    rest = sentences()
-    words = new_words(sentences())
+    rest, seen = sentences(), set[str]()
+    words = (word for text in sentences() for word in text.split() if not (word in seen or seen.add(word)))  # type: ignore[func-returns-value]
     while True:
         size = chance.choices(list(SIZES), list(SIZES.values()))[0]
         yield next(words) if size == "word" else " ".join(islice(rest, SENTENCES.get(size, 1)))
 
 
-def new_words(texts: Iterator[str]) -> Iterator[str]:
-    """Each word of the texts once."""
-    seen: set[str] = set()
-    for word in (word for text in texts for word in text.split()):
-        if word not in seen:
-            seen.add(word)
-            yield word
-
-
 def texts_of(kind: str) -> Iterator[str]:
     return sentences() if kind == "sentences" else mixed(random.Random(1))
-
-
-def requests_of(kind: str) -> Iterator[bytes]:
-    return (request_bytes(text, *PAIR) for text in texts_of(kind))
 
 
 @contextmanager
@@ -98,7 +195,8 @@ def server(*options: str) -> Iterator[int]:
         if found is None:
             raise SystemExit("the server did not start; see hark serve")
         port = int(found[1])
-        asyncio.run(wait_until_ready(port))
+        while asyncio.run(get(port, "/health/ready"))[0] != 200:
+            time.sleep(0.05)
         yield port
     finally:
         running.send_signal(signal.SIGTERM)
@@ -111,11 +209,6 @@ async def get(port: int, path: str) -> tuple[int, bytes]:
         return await client.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     finally:
         client.hang_up()
-
-
-async def wait_until_ready(port: int) -> None:
-    while (await get(port, "/health/ready"))[0] != 200:
-        await asyncio.sleep(0.05)
 
 
 def run_engine(kind: str, in_flight: int, number: int) -> tuple[float, float]:
@@ -147,16 +240,18 @@ def run_engine(kind: str, in_flight: int, number: int) -> tuple[float, float]:
     return number / seconds, 1000 * used / number
 
 
-def measure_server(kind: str, connections: int, seconds: float) -> tuple[Load, float]:
-    """The load of a new server, and its CPU time per request in milliseconds."""
-    with server() as port:
-        warming = (request_bytes(f"I have seen {each} birds.", *PAIR) for each in count())
-        asyncio.run(run_load(port, warming, min(connections, 8), seconds / 10))
-        before = asyncio.run(figure(port, "process_cpu_seconds_total"))
-        load = asyncio.run(run_load(port, requests_of(kind), connections, seconds))
-        cpu = asyncio.run(figure(port, "process_cpu_seconds_total")) - before
-    check(load, {200})
-    return load, 1000 * cpu / max(1, load.statuses[200])
+Dialect = Callable[[str, str, str], bytes]
+
+
+def warming() -> Iterator[str]:
+    return (f"I have seen {each} birds." for each in count())
+
+
+def send(port: int, dialect: Dialect, texts: Iterator[str], connections: int, seconds: float, *allowed: int) -> Load:
+    """Send texts for a time; other statuses than 200 and those allowed are an error."""
+    load = asyncio.run(run_load(port, (dialect(text, *PAIR) for text in texts), connections, seconds))
+    check(load, {200, *allowed})
+    return load
 
 
 async def figure(port: int, name: str) -> float:
@@ -172,22 +267,23 @@ def compare(kinds: list[str], connections: list[int], seconds: float) -> list[di
     rows = []
     print(f"{'':<22}  requests/s          CPU ms per request     latency in ms")
     print(f"{'texts':<10} {'connections':>11}    HTTP  engine cost     HTTP  engine cost      p50      p95      p99")
-    for kind in kinds:
-        for number in connections:
-            load, cpu = measure_server(kind, number, seconds)
-            given = ["--engine", kind, str(number), str(load.statuses[200])]  # in a process of its own
-            command = [sys.executable, "-m", "benchmarks.serve_load", *given]
-            run = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-            rate, engine_cpu = map(float, run.stdout.split())
-            percentiles = [round(load.percentile(each), 1) for each in (50, 95, 99)]
-            print(
-                f"{kind:<10} {number:>11} {load.rate:>7.1f} {rate:>7.1f} {1 - load.rate / rate:>4.0%} "
-                f"{cpu:>8.1f} {engine_cpu:>7.1f} {cpu / engine_cpu - 1:>4.0%} "
-                + " ".join(f"{each:>8.1f}" for each in percentiles),
-                flush=True,
-            )
-            row = {"texts": kind, "connections": number, "rate": load.rate, "engine": rate, "milliseconds": percentiles}
-            rows.append({**row, "cpu": cpu, "engine_cpu": engine_cpu})
+    for kind, number in product(kinds, connections):
+        with server() as port:
+            send(port, request_bytes, warming(), min(number, 8), seconds / 10)
+            before = asyncio.run(figure(port, "process_cpu_seconds_total"))
+            load = send(port, request_bytes, texts_of(kind), number, seconds)
+            used = asyncio.run(figure(port, "process_cpu_seconds_total")) - before
+        cpu = 1000 * used / max(1, load.statuses[200])  # milliseconds per request
+        given = ["--engine", kind, str(number), str(load.statuses[200])]  # in a process of its own
+        command = [sys.executable, "-m", "benchmarks.serve_load", *given]
+        run = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        rate, engine_cpu = map(float, run.stdout.split())
+        percentiles = [round(load.percentile(each), 1) for each in (50, 95, 99)]
+        cells = f"{load.rate:>7.1f} {rate:>7.1f} {1 - load.rate / rate:>4.0%} {cpu:>8.1f} {engine_cpu:>7.1f}"
+        latencies = " ".join(f"{each:>8.1f}" for each in percentiles)
+        print(f"{kind:<10} {number:>11} {cells} {cpu / engine_cpu - 1:>4.0%} {latencies}", flush=True)
+        row = {"texts": kind, "connections": number, "rate": load.rate, "engine": rate, "milliseconds": percentiles}
+        rows.append({**row, "cpu": cpu, "engine_cpu": engine_cpu})
     print(f"{available_cores()} cores, {seconds:g} s each")
     return rows
 
@@ -195,35 +291,25 @@ def compare(kinds: list[str], connections: list[int], seconds: float) -> list[di
 def compare_with_peer(peer: int, kinds: list[str], connections: list[int], seconds: float) -> None:
     """Measure this server and LibreTranslate's in turn, through LibreTranslate's API."""
     print(f"{'':<22}  requests/s                  latency in ms: p50      p95      p99")
-    for kind in kinds:
-        for number in connections:
-            with server() as port:
-                ours = run_libretranslate(port, kind, number, seconds)
-            theirs = run_libretranslate(peer, kind, number, seconds)
-            for name, load in (("hark", ours), ("peer", theirs)):
-                percentiles = " ".join(f"{load.percentile(each):>8.1f}" for each in (50, 95, 99))
-                ratio = f"{ours.rate / theirs.rate:.1f} times the peer" if name == "hark" else ""
-                print(f"{kind:<10} {number:>4} {name} {load.rate:>9.1f}  {ratio:<20} {percentiles}", flush=True)
-
-
-def run_libretranslate(port: int, kind: str, connections: int, seconds: float) -> Load:
-    warming = (libretranslate_bytes(f"I have seen {each} birds.", *PAIR) for each in count())
-    asyncio.run(run_load(port, warming, min(connections, 8), seconds / 10))
-    requests = (libretranslate_bytes(text, *PAIR) for text in texts_of(kind))
-    load = asyncio.run(run_load(port, requests, connections, seconds))
-    check(load, {200})
-    return load
+    for kind, number in product(kinds, connections):
+        loads: dict[str, Load] = {}
+        for name in ("hark", "peer"):
+            with server() if name == "hark" else nullcontext(peer) as port:
+                send(port, libretranslate_bytes, warming(), min(number, 8), seconds / 10)
+                loads[name] = send(port, libretranslate_bytes, texts_of(kind), number, seconds)
+        for name, load in loads.items():
+            percentiles = " ".join(f"{load.percentile(each):>8.1f}" for each in (50, 95, 99))
+            ratio = f"{load.rate / loads['peer'].rate:.1f} times the peer" if name == "hark" else ""
+            print(f"{kind:<10} {number:>4} {name} {load.rate:>9.1f}  {ratio:<20} {percentiles}", flush=True)
 
 
 def overload(seconds: float) -> None:
     """Send far more than a short queue takes: refusals must be quick, and the server must recover."""
     with server("--max-queue", "16") as port:
-        load = asyncio.run(run_load(port, requests_of("sentences"), 256, seconds))
-        check(load, {200, 503})
+        load = send(port, request_bytes, sentences(), 256, seconds, 503)
         print(f"256 connections, queue of 16: {dict(load.statuses)}; {load.rate:.1f} translations/s")
         print(f"refusals: p50 {load.percentile(50, 503):.1f} ms, p99 {load.percentile(99, 503):.1f} ms")
-        after = asyncio.run(run_load(port, requests_of("sentences"), 1, seconds / 10))
-        check(after, {200})
+        after = send(port, request_bytes, sentences(), 1, seconds / 10)
         print(f"afterwards, 1 connection: {after.rate:.1f} requests/s, p50 {after.percentile(50):.1f} ms, no refusal")
 
 

@@ -12,21 +12,15 @@ RUNS = 9
 GREETINGS = {"de": "Where is the nearest train station?", "en": "Wo ist der nächste Bahnhof?"}
 """A sentence to translate, by the language that it is translated to."""
 COMMANDS = {
-    "python -c pass": [sys.executable, "-c", "pass"],
-    "hark --help": [sys.executable, "-m", "hark", "--help"],
-    "hark --version": [sys.executable, "-m", "hark", "--version"],
-    "hark config": [sys.executable, "-m", "hark", "config"],
-    "hark models": [sys.executable, "-m", "hark", "models"],
-    **{
-        f"hark translate -t {target}": [sys.executable, "-m", "hark", "translate", "-t", target, text]
-        for target, text in GREETINGS.items()
-    },
+    "python -c pass": ["-c", "pass"],
+    **{f"hark {words}": ["-m", "hark", words] for words in ("--help", "--version", "config", "models")},
+    **{f"hark translate -t {to}": ["-m", "hark", "translate", "-t", to, text] for to, text in GREETINGS.items()},
 }
 
 
 def seconds(command: list[str]) -> float:
     start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([sys.executable, *command], check=True, capture_output=True)
     return time.perf_counter() - start
 
 

@@ -1,6 +1,6 @@
 """Names, numbers, units, dates and addresses: do they survive a translation, in every direction?
 
-    python -m benchmarks.survival [MODEL] [--json FILE]
+    python -m benchmarks.survival [MODEL]
 
 survival.toml has the same sentences in seven languages. MODEL (default: seven) translates them in all directions that
 it knows. What must survive *held*; was lost and the result carries a warning (*flagged*); or was lost without one
@@ -8,13 +8,12 @@ it knows. What must survive *held*; was lost and the result carries a warning (*
 """
 
 import argparse
-import json
 import re
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from hark.errors import HarkError, UserError
 from hark.translate.load import Loaded
 
 FILE = Path(__file__).with_name("survival.toml")
-KIND = "hark survival"
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
 SPACES = " \u00a0\u202f"
 
@@ -52,10 +50,8 @@ class Sentence:
         if answer == self.texts[source]:
             return "is not translated"
         wrong = Line(self.texts[source], keeps=self.keeps, has=self.has).wrong(answer)
-        lost = (
-            f"lost {number} {unit}".strip() for number, unit in self.amounts if not shows(answer, number, unit, target)
-        )
-        return wrong or next(lost, "")
+        lost = [f"lost {' '.join(each)}".strip() for each in self.amounts if not shows(answer, *each, target)]
+        return wrong or "".join(lost[:1])
 
 
 def shows(text: str, number: str, units: str, language: str) -> bool:
@@ -67,11 +63,8 @@ def shows(text: str, number: str, units: str, language: str) -> bool:
     digits = f"[{thousands}{SPACES}]?".join(groups) + (decimal + fraction if fraction else "")
     pattern = rf"(?<![\d.,]){digits}(?!\d|[.,]\d)"
     if units:
-        names = [
-            re.escape(each.rstrip("*")) + (r"\w*" if each.endswith("*") else r"\b" * each.isalpha())
-            for each in units.split("|")
-        ]
-        unit = f"(?:{'|'.join(names)})"
+        ends = {each: r"\w*" if each.endswith("*") else r"\b" * each.isalpha() for each in units.split("|")}
+        unit = f"(?:{'|'.join(re.escape(each.rstrip('*')) + end for each, end in ends.items())})"
         pattern = rf"{pattern}[{SPACES}]?{unit}|{unit}[{SPACES}]?{pattern}"
     return re.search(pattern, text, re.IGNORECASE) is not None
 
@@ -85,10 +78,8 @@ def check(model: Loaded, sentences: Sequence[Sentence], source: str, target: str
     answers = model.translate([each.texts[source] for each in sentences], source=source, target=target)
     for sentence, answer in zip(sentences, answers, strict=True):
         lost, warned = sentence.lost(answer.text, source, target), has_warning(answer)
-        outcome = decide(not lost, warned)
-        alarm = outcome == "held" and warned
-        pair = f"{source}-{target}"
-        yield Verdict(pair, sentence.kind, sentence.texts[source], answer.text, answer.flags, outcome, alarm, lost)
+        about = (f"{source}-{target}", sentence.kind, sentence.texts[source], answer.text, answer.flags)
+        yield Verdict(*about, decide(not lost, warned), not lost and warned, lost)
 
 
 def tabulate(found: Sequence[Verdict]) -> list[str]:
@@ -114,10 +105,8 @@ def tabulate(found: Sequence[Verdict]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", default="seven", help="folder, run or name")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every translation with its outcome")
     arguments = parser.parse_args()
-    sentences = read_sentences(FILE)
-    found: list[Verdict] = []
+    sentences, found = read_sentences(FILE), list[Verdict]()
     try:
         model = Loaded.named(arguments.model)
         directions = [pair for pair in permutations(LANGUAGES, 2) if pair in model.facts.pairs]
@@ -128,9 +117,6 @@ def main() -> None:
     except (UserError, HarkError) as error:
         sys.exit(f"survival: {error}")
     print("\n".join(tabulate(found)))
-    if arguments.json:
-        tree = {"kind": KIND, "model": arguments.model, "sentences": [asdict(each) for each in found]}
-        arguments.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,6 @@ OURS = [LOGS / "paper-recipe", LOGS / "speedrun"]
 ROWS, SCORES = "rows.jsonl", "test_scores.jsonl"
 STEEP = 0.8
 """Losses this far above the lowest are not drawn."""
-Points = Sequence[tuple[float, float]]
-"""Seconds of training, and a measurement at that time."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +70,8 @@ def rows_of(history: History) -> list[Row]:
     rows: dict[int, list[DevRecord]] = {}
     for record in history.dev:
         rows.setdefault(record.step, []).append(record)
-    return [
-        Row(
-            clock.seconds(step),
-            step,
-            round(clock.tokens(step)),
-            float(np.mean([each.loss for each in records])),
-            float(np.mean([each.nll for each in records])),
-        )
-        for step, records in rows.items()
-    ]
+    means = {step: np.mean([(each.loss, each.nll) for each in records], 0) for step, records in rows.items()}
+    return [Row(clock.seconds(step), step, round(clock.tokens(step)), *means[step].tolist()) for step in rows]
 
 
 class Clock:
@@ -163,23 +153,19 @@ def catches(systems: Sequence[System]) -> Iterator[str]:
     nothing is interpolated."""
     first, *others = systems
     for one, other in [(first, each) for each in others] + [(each, first) for each in others]:
-        pairs = {"dev nll": [[(row.seconds, row.nll) for row in each.rows] for each in (one, other)]}
+        pairs = {"dev nll": [[(row.seconds, -row.nll) for row in each.rows] for each in (one, other)]}
         for name in sets_of([one, other]):
-            pairs[f"BLEU {name}"] = [
-                [(score.seconds, score.bleu) for score in each.scores if score.set == name] for each in (one, other)
-            ]
-        for what, (aims, measured) in pairs.items():
-            if aims and measured:
-                yield f"{what}: {one.name} {catch(aims, other.name, measured, lower=what == 'dev nll')}"
-
-
-def catch(aims: Points, name: str, measured: Points, lower: bool) -> str:
-    seconds, aim = max(aims)
-    reached = [at for at, value in measured if (value <= aim if lower else value >= aim)]
-    words = f"had {aim:.{3 if lower else 2}f} after {seconds / 60:.1f} minutes; {name}"
-    if not reached:
-        return f"{words} did not reach it in {max(measured)[0] / 60:.1f}"
-    return f"{words} first measured at least as good after {min(reached) / 60:.1f}"
+            scores = ([each for each in system.scores if each.set == name] for system in (one, other))
+            pairs[f"BLEU {name}"] = [[(score.seconds, score.bleu) for score in each] for each in scores]
+        for what, (aims, found) in pairs.items():
+            if aims and found:
+                seconds, aim = max(aims)
+                reached = min((at for at, value in found if value >= aim), default=None)
+                words = f"{what}: {one.name} had {abs(aim):.{3 if aim < 0 else 2}f} after {seconds / 60:.1f} minutes"
+                if reached is None:
+                    yield f"{words}; {other.name} did not reach it in {max(found)[0] / 60:.1f}"
+                else:
+                    yield f"{words}; {other.name} first measured at least as good after {reached / 60:.1f}"
 
 
 def sets_of(systems: Sequence[System]) -> list[str]:

@@ -6,8 +6,8 @@ Two measurements of each model (default: en-de and de-en), one call per text. Th
 each with conditions on its translation: they *held*; they did not, but the result carries a warning (*flagged*); or
 they did not and there is no warning (*silently wrong*). A warning on a line that held is a false alarm. The lines are
 translated once more without the phrase table, which answers some of them. And sentences from ten domains with
-references (domains.py), where a translation with a chrF2 below --threshold is wrong. Precision and recall are those of
-the warnings. Tune on `--draw dev`, report `--draw test`.
+references (lines.py draws them), where a translation with a chrF2 below --threshold is wrong. Precision and recall are
+those of the warnings. Tune on `--draw dev`, report `--draw test`.
 """
 
 import argparse
@@ -22,8 +22,7 @@ from typing import Any, Literal
 
 from sacrebleu.metrics.chrf import CHRF
 
-from benchmarks.domains import DRAWS, Draw, Pair, draw
-from benchmarks.lines import Line, has_warning, read_lines
+from benchmarks.lines import DRAWS, Line, Pair, draw, has_warning, read_lines
 from hark.errors import HarkError, UserError
 from hark.evaluate.systems import name_models
 from hark.text.rules import ON, Rules
@@ -79,8 +78,7 @@ class Warnings:
 
     @classmethod
     def of(cls, found: Sequence[Verdict]) -> "Warnings":
-        flagged = sum(each.outcome == "flagged" for each in found)
-        alarms = sum(each.false_alarm for each in found)
+        flagged, alarms = sum(each.outcome == "flagged" for each in found), sum(each.false_alarm for each in found)
         return cls(sum(each.outcome != "held" for each in found), flagged, alarms, len(found))
 
     @property
@@ -118,15 +116,12 @@ def check_sentence(part: str, pair: Pair, source: str, target: str, result: Tran
     outcome = decide(chrf >= threshold, has_warning(result))
     alarm = outcome == "held" and has_warning(result)
     wrong = f"chrF2 {chrf:.0f}" if outcome != "held" else ""
-    return Verdict(
-        part, pair.domain, pair.side(source), result.text, result.flags, outcome, alarm, wrong, reference, chrf
-    )
+    text = pair.side(source)
+    return Verdict(part, pair.domain, text, result.text, result.flags, outcome, alarm, wrong, reference, chrf)
 
 
 def decide(right: bool, warned: bool) -> Outcome:
-    if right:
-        return "held"
-    return "flagged" if warned else "silent"
+    return "held" if right else "flagged" if warned else "silent"
 
 
 def translate(model: Loaded, text: str, rules: Rules = ON) -> Translation:
@@ -145,14 +140,6 @@ def check_lines(model: Loaded, pair: str) -> Iterator[Verdict]:
                     of_like = translate(model, line.like, rules).text if line.like else ""
                     judged = check_line(part, kind, line, translate(model, line.text, rules), of_like)
                     yield replace(judged, phrases=rules == ON)
-
-
-def check_sentences(
-    model: Loaded, pair: str, which: Draw, drawn: Sequence[Pair], threshold: float
-) -> Iterator[Verdict]:
-    source, target = pair.split("-")
-    for each in drawn:
-        yield check_sentence(which, each, source, target, translate(model, each.side(source)), threshold)
 
 
 def row(name: str, found: Sequence[Verdict]) -> str:
@@ -199,34 +186,32 @@ def report(model: str, found: Sequence[Verdict], threshold: float) -> list[str]:
 
 
 def summarise(found: Sequence[Verdict]) -> str:
-    def shown(share: float | None) -> str:
-        return "-" if share is None else f"{share:.2f}"
-
     about = Warnings.of(found)
+    shares = ("-" if each is None else f"{each:.2f}" for each in (about.precision, about.recall, about.alarm_rate))
+    precision, recall, alarms = shares
     return (
         f"  {about.flagged + about.false_alarms} warnings, {about.flagged} on wrong translations "
-        f"(precision {shown(about.precision)}, recall {shown(about.recall)}); "
-        f"false alarms: {about.false_alarms} of {about.total - about.wrong} right ones ({shown(about.alarm_rate)})"
+        f"(precision {precision}, recall {recall}); "
+        f"false alarms: {about.false_alarms} of {about.total - about.wrong} right ones ({alarms})"
     )
 
 
 def count_by_chrf(found: Sequence[Verdict]) -> str:
     """Count the warnings by range of chrF2, independent of the threshold."""
-    cells = []
-    for low, high in pairwise(BANDS):
-        band = [each for each in found if each.chrf is not None and low <= each.chrf < high]
-        warned = sum(each.outcome == "flagged" or each.false_alarm for each in band)
-        cells.append(f"{low} to {min(high, 100)}: {warned} of {len(band)}")
+    bands = {
+        at: [each for each in found if each.chrf is not None and at[0] <= each.chrf < at[1]] for at in pairwise(BANDS)
+    }
+    warned = {at: sum(each.outcome == "flagged" or each.false_alarm for each in band) for at, band in bands.items()}
+    cells = (f"{at[0]} to {min(at[1], 100)}: {warned[at]} of {len(band)}" for at, band in bands.items())
     return f"  warnings by chrF2: {'; '.join(cells)}"
 
 
 def describe(each: Verdict) -> str:
-    def shown(text: str) -> str:
-        return text if len(text) <= 300 else f"{text[:290]} ... ({len(text):,} characters)"
-
+    short = [
+        t if len(t) <= 300 else f"{t[:290]} ... ({len(t):,} characters)" for t in (each.text, each.answer, each.wrong)
+    ]
     table = "" if each.phrases else "; without the phrase table"
-    text = f"  {each.kind}: {shown(each.text)} -> {shown(each.answer)}   ({shown(each.wrong)}{table})"
-    return text.replace("\n", "\n    ")
+    return f"  {each.kind}: {short[0]} -> {short[1]}   ({short[2]}{table})".replace("\n", "\n    ")
 
 
 def main() -> None:
@@ -237,8 +222,7 @@ def main() -> None:
     parser.add_argument("--draw", choices=DRAWS, default="test", help="which sentences of the data (default: test)")
     parser.add_argument("--threshold", type=float, default=THRESHOLD, help="minimum chrF2 of a usable translation")
     arguments = parser.parse_args()
-    drawn: list[Pair] = []
-    trees: dict[str, Any] = {}
+    drawn, trees = list[Pair](), dict[str, Any]()
     try:
         if arguments.data and arguments.data.is_dir():
             drawn = draw(arguments.data, arguments.draw, SENTENCES)
@@ -247,11 +231,11 @@ def main() -> None:
             print(f"skipping the sentences from domains: {where}\n")
         for name, given in zip(name_models(arguments.models), arguments.models, strict=True):
             model = Loaded.named(given)
-            pair = "-".join(model.pairs[0])
-            found = [
-                *check_lines(model, pair),
-                *check_sentences(model, pair, arguments.draw, drawn, arguments.threshold),
-            ]
+            source, target = model.pairs[0]
+            found = list(check_lines(model, f"{source}-{target}"))
+            for each in drawn:
+                answer = translate(model, each.side(source))
+                found.append(check_sentence(arguments.draw, each, source, target, answer, arguments.threshold))
             model.close()
             trees[name] = list(map(asdict, found))
             print("\n".join(report(name, found, arguments.threshold)), flush=True)

@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
-from benchmarks.domains import Pair, draw, read_pairs, shape  # type: ignore[import-not-found]
+from benchmarks.lines import Pair, draw, read_pairs, shape  # type: ignore[import-not-found]
 
 DOMAINS = ("docs", "games")
 WORDS = ["apple", "bird", "cloud", "door", "eagle", "fire", "green", "house", "island", "juice"]

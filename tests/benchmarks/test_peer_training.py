@@ -1,8 +1,7 @@
 """A peer learns, whatever its precision."""
 
 import pytest
-from benchmarks.peer_training import VARIANTS, peer_step
-from benchmarks.peers import Padded, Peer
+from benchmarks.peers import VARIANTS, Padded, Peer, peer_step
 
 from hark.config import Config
 from tests.benchmarks.test_peers import CPU, PEERS, SMOOTHING, make, ragged_batch

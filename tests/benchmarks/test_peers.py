@@ -68,7 +68,7 @@ def copy_weights(ours: Transformer, theirs: peers.Peer) -> None:
 
 
 def ragged_batch() -> PaddedBatch:
-    from benchmarks.workload import random_store
+    from benchmarks.train_speed import random_store
 
     source, target = np.array([5, 9, 3, 12]), np.array([7, 3, 10, 2])
     config = BatchConfig(kind="padded", batch_tokens=100, max_length=20)

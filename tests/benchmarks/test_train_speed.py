@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.workload import lengths_of, make_workload, operations
+from benchmarks.train_speed import lengths_of, make_workload, operations
 from torch.utils.flop_counter import FlopCounterMode
 
 from hark.config import BatchConfig

@@ -6,8 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from benchmarks.domains import DOMAINS, Pair  # type: ignore[import-not-found]
-from benchmarks.lines import Line, read_lines  # type: ignore[import-not-found]
+from benchmarks.lines import DOMAINS, Line, Pair, read_lines  # type: ignore[import-not-found]  # type: ignore[import-not-found]
 from benchmarks.trust import HERE, Verdict, Warnings, check_line, check_sentence, report
 
 from benchmarks import trust

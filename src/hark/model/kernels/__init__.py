@@ -24,7 +24,7 @@ LONGEST = 512
 MEASURED = False
 """Whether RMSNorm, and sentences above `LONGEST`, were measured with our kernels on a GPU. Triton's interpreter tests
 both; until they are measured, they train on the plain path. To be set to True, or removed, after
-`benchmarks.kernel_accuracy`, `benchmarks.shapes` and `tests/gpu`."""
+`benchmarks.shapes` and `tests/gpu`."""
 
 
 def available() -> bool:

@@ -1,6 +1,6 @@
 """Count the files of Hark that a sentence, a request and a document cross: how much there is to read to follow one.
 
-    python -m benchmarks.crossings [--files]
+    python -m tools.crossings [--files]
 
 A file counts if one of its functions is called (with `sys.settrace`), by the second sentence and request, and from the
 start of the command for a document; what runs while modules are imported does not count. The figures are in
