@@ -79,14 +79,14 @@ def test_similarity(run: Hark) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("fill", "-m", "headless", "[MASK]"), "imported without the layer that fills gaps"),
+        (("fill", "-m", "headless", "[MASK]"), "imported without the layer that predicts tokens; it embeds"),
         (("fill", "no gap"), "text 1 has no gap; write <mask> where there is one"),
-        (("fill", "-m", "en-de", "[MASK]"), "is not an encoder alone"),
+        (("fill", "-m", "en-de", "[MASK]"), "is not an encoder alone: it translates; use hark translate"),
         (("embed", "-m", "none", "x"), "none: no such model"),
         (("embed", "-m", "headless", "cat " * 80), "reads at most 62; split it, or cut it with --truncate"),
         (("embed", "x", "--similarity", "-o", "y"), "leave out -o"),
         (("embed", "x.txt"), "x.txt: no such file"),
-        (("translate", "-m", "headless", "x"), "does not translate: it has only one stack"),
+        (("translate", "-m", "headless", "x"), "does not translate: it embeds sentences; use hark embed"),
         (("export", "{models}/headless", "--to", "onnx", "-o", "x"), "is an encoder alone"),
     ],
 )

@@ -34,7 +34,10 @@ class Classifier:
     def __init__(self, encoder: LoadedEncoder) -> None:
         bundle = encoder.bundle
         if bundle.facts.labels is None:
-            raise UserError(f"{bundle.folder}: predicts no labels; train a model that does with hark train classify")
+            raise UserError(
+                f"{bundle.folder}: predicts no labels; train a model that does with hark train classify (this one "
+                f"{bundle.purpose})"
+            )
         self.encoder, self.labels = encoder, bundle.facts.labels
 
     @classmethod
