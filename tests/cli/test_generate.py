@@ -76,6 +76,8 @@ def test_greedy_text_ends_before_a_stop_string(hark: Hark) -> None:
         (("x", "--min-p", "1"), "min_p"),
         (("x", "--stop", ""), "stop: must be a list of strings that are not empty"),
         (("x", "--greedy", "--n", "2"), "n 2 requires a temperature above 0"),
+        (("x", "--greedy", "--temperature", "1"), "--greedy and --temperature exclude each other"),
+        (("x", "--beam", "2", "--temperature", "1"), "--beam and --temperature exclude each other"),
         (("x", "--stream", "--json"), "--stream prints one text at a time"),
         (("word " * 90,), "positions; shorten it"),
     ],
@@ -87,7 +89,7 @@ def test_mistakes_are_one_line(hark: Hark, words: tuple[str, ...], message: str)
 def test_without_a_model(hark: Hark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HARK_MODELS", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert "no model installed that continues text" in refused(hark("x"))
+    assert "no model that continues text; name one with -m, or get one" in refused(hark("x"))
 
 
 def test_a_model_that_makes_another_text(hark: Hark) -> None:

@@ -76,7 +76,7 @@ def test_other_lines_are_one_line_errors(tmp_path: Path, of: LabelsOf, lines: li
 
 
 def test_labels_of_a_dev_set(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"dev\.tsv:2: the label perhaps is in no training text"):
+    with pytest.raises(UserError, match=r"dev\.tsv:2: the label 'perhaps' is in no training text"):
         prepared(tmp_path, "text", *LINES, dev=("a\tno", "b\tperhaps"))
     tags = prepared(tmp_path, "words", *conll(SENTENCES), dev=("rare\tXX",)).manifest.labels
     assert tags is not None
