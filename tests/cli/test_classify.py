@@ -20,6 +20,7 @@ FILES = {
     "lines.txt": ["The cat sat.", "", "A river."],
     "test.tsv": ["text\tlabel", "The cat sat.\tyes", "A river.\tno", "The old house.\tno"],
     "wrong.tsv": ["The cat sat.\tyes", "A river.\tnever"],
+    "long.conll": ["cat\tyes"] * 80,
     "test.conll": ["The\tno", "cat\tyes", "", "sat\trare"],
 }
 Hark = Callable[..., subprocess.CompletedProcess[str]]
@@ -88,6 +89,7 @@ def test_scores(run: Hark) -> None:
     assert tree["labels"] == list(LABELS)
     assert tree["confusion"][1][LABELS.index(predicted[0][1])] == 1
     assert [sum(row) for row in tree["confusion"]] == [2, 1, 0]
+    assert refused(run("classify", "-m", "words", "--labelled", "long.conll")).endswith("split it")  # not --truncate
     tree = figures(run("classify", "-m", "words", "--labelled", "test.conll", "--json"))
     assert tree["labels"] == [*LABELS, "rare"]  # a tag that the model does not know counts as wrong
     assert [sum(row) for row in tree["confusion"]] == [1, 1, 0, 1]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hark.cli.fill import one_line
 from tests.cli.running import make_runner, refused
 from tests.tasks.encoders import folders
 from tests.translate.bundles import make_bundle
@@ -45,6 +46,7 @@ def test_fill(run: Hark) -> None:
     assert len(rows) == 3
     assert all(0 < float(row[0]) <= 1 for row in rows)
     assert float(rows[0][0]) >= float(rows[2][0])
+    assert one_line("What\n light") == "What↵ light"  # a filler of a model that learnt line breaks
     lines = run("fill", "-m", bert, "lines.txt", "--json").stdout.splitlines()
     trees = [json.loads(line) for line in lines]
     assert [(tree["text"], [len(gap) for gap in tree["gaps"]]) for tree in trees] == [

@@ -104,6 +104,7 @@ def score_labelled(classifier: Classifier, path: Path, truncate: bool | None = N
 
     A label of a text that the model does not know is an error; an unknown tag counts as a wrong prediction."""
     labels = classifier.labels
+    truncate = truncate if labels.of == "text" else None  # every word needs its tag
     names = list(labels.names)
     for each in read_labelled(path, labels.of):
         for name in sorted(set(each.labels).difference(names)):
