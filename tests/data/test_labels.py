@@ -67,6 +67,7 @@ def test_lines_of_words(tmp_path: Path) -> None:
         ("text", ["", ""], "no text with labels"),
         ("words", ["A\tDT", "cat NN"], r"train\.tsv:2: expected a word, a tab and its tag"),
         ("words", ["A\tDT", "\tNN"], r"train\.tsv:2: expected a word, a tab and its tag"),
+        ("words", ["a good film\tyes", "a bad film\tno"], "most words have spaces, so they are texts"),
         ("words", ["tag\tword", "DT\tA"], r"train\.tsv:1: the columns are tag, then word"),
     ],
 )

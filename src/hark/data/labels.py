@@ -125,15 +125,18 @@ class LabelBuild(TextBuild):
     def find_labels(self, of: LabelsOf) -> LabelFacts:
         """The labels of the training text. Others in a dev or test set are an error; but a rare tag may occur there
         alone, which is never predicted then."""
-        names, count, widths = set[str](), 0, set[int]()
+        names, count, widths, spaced = set[str](), 0, set[int](), 0
         corpora = [(role, self.labelled(corpus)) for _, role, corpus in self.plan.corpora]
         for each in chain.from_iterable(texts for role, texts in corpora if role == "train"):
             names.update(each.labels)
             count += len(each.labels)
             widths.add(len(each.parts))
+            spaced += sum(" " in part for part in each.parts)
         files = ", ".join(corpus.source for corpus in self.data.train)
         if not count:
             raise UserError(f"{files}: no text with labels")
+        if of == "words" and 2 * spaced > count:
+            raise UserError(f"{files}: most words have spaces, so they are texts; prepare it with data.labels=text")
         if len(names) < 2:
             raise UserError(f"{files}: has one label, {min(names)}; there is nothing to learn")
         if len(names) > max(FEW_LABELS, count // 2):
