@@ -22,6 +22,15 @@ def test_recipes_round_trip(recipe: Path) -> None:
     assert configfile.build(Config, tomllib.loads(configfile.dump(config))) == config
 
 
+FAMILY = ("base", "big", "gpt", "gpt-nano", "llama", "bert", "xlnet", "classify", "t5", "bart")
+
+
+@pytest.mark.parametrize("recipe", FAMILY)
+def test_a_member_of_the_family_takes_40_lines(recipe: str) -> None:
+    """As docs/shapes.md says: a model differs from the others in its specification alone."""
+    assert len((recipes.FOLDER / f"{recipe}.toml").read_text().splitlines()) <= 40
+
+
 def any_value(kind: Any) -> st.SearchStrategy[Any]:
     inner = without_none(kind)
     texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -78,6 +78,32 @@ class Bundle:
         return read_card(self.folder) or card.render(self.facts, self.config.model)
 
     @property
+    def silence(self) -> str:
+        """Why it predicts no tokens; empty if it does. Encoders were trained to, or to predict labels; of those that
+        were imported, the layer may be missing."""
+        model = self.config.model
+        if model.labels is not None:
+            return "it predicts labels"
+        trained = self.facts.origin is None or model.prediction_layer
+        return "" if model.shape != "encoder" or trained else "it was imported without the layer that predicts tokens"
+
+    @property
+    def purpose(self) -> str:
+        """What the model does, and with which verb; for messages to those who ask it for something else."""
+        match self.config.model.shape:
+            case "decoder":
+                return "continues text; use hark generate"
+            case "encoder" if labels := self.config.model.labels:
+                return f"labels {'texts' if labels == 'text' else 'words'}; use hark classify"
+            case "encoder" if not self.silence:
+                return "fills gaps and embeds sentences; use hark fill or hark embed"
+            case "encoder":
+                return "embeds sentences; use hark embed"
+            case "encoder-decoder" if self.facts.pairs:
+                return "translates; use hark translate"
+        return "makes text from text; use hark generate"
+
+    @property
     def shortlist(self) -> Path | None:
         """The file of the vocabulary shortlist, if any (`hark.shortlist`)."""
         path = self.folder / SHORTLIST

@@ -20,6 +20,7 @@ FILES = {
     "lines.txt": ["The cat sat.", "", "A river."],
     "test.tsv": ["text\tlabel", "The cat sat.\tyes", "A river.\tno", "The old house.\tno"],
     "wrong.tsv": ["The cat sat.\tyes", "A river.\tnever"],
+    "long.conll": ["cat\tyes"] * 80,
     "test.conll": ["The\tno", "cat\tyes", "", "sat\trare"],
 }
 Hark = Callable[..., subprocess.CompletedProcess[str]]
@@ -73,6 +74,12 @@ def test_words(run: Hark) -> None:
     assert figures(run("classify", "-m", "words", "--labelled", "own.conll", "--json"))["accuracy"] == 100
 
 
+def test_look_shows_the_attention_of_a_classifier(run: Hark) -> None:
+    done = run("look", "-m", "texts", "A river.", "-o", "page.html")
+    assert "the model predicts no tokens, because it predicts labels" in done.stderr
+    assert "<html" in Path("page.html").read_text()
+
+
 def test_scores(run: Hark) -> None:
     done = run("classify", "-m", "texts", "--labelled", "test.tsv")
     predicted = [line.split("\t") for line in run("classify", "-m", "texts", "lines.txt").stdout.splitlines()]
@@ -82,6 +89,7 @@ def test_scores(run: Hark) -> None:
     assert tree["labels"] == list(LABELS)
     assert tree["confusion"][1][LABELS.index(predicted[0][1])] == 1
     assert [sum(row) for row in tree["confusion"]] == [2, 1, 0]
+    assert refused(run("classify", "-m", "words", "--labelled", "long.conll")).endswith("split it")  # not --truncate
     tree = figures(run("classify", "-m", "words", "--labelled", "test.conll", "--json"))
     assert tree["labels"] == [*LABELS, "rare"]  # a tag that the model does not know counts as wrong
     assert [sum(row) for row in tree["confusion"]] == [1, 1, 0, 1]
@@ -90,7 +98,10 @@ def test_scores(run: Hark) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("classify", "-m", "headless", "x"), "predicts no labels; train a model that does with hark train classify"),
+        (
+            ("classify", "-m", "headless", "x"),
+            "predicts no labels; train a model that does with hark train classify (this one embeds sentences",
+        ),
         (
             ("classify", "-m", "texts", "--labelled", "wrong.tsv"),
             "wrong.tsv:2: the model does not know the label never",
@@ -101,8 +112,11 @@ def test_scores(run: Hark) -> None:
         (("classify", "-m", "texts", "cat " * 80), "reads at most 62; split it, or cut it with --truncate"),
         (("classify", "-m", "words", "cat " * 80), "reads at most 62; split it"),
         (("classify", "-m", "words", "--truncate", "cat"), "every word needs its tag"),
-        (("fill", "-m", "texts", "[MASK]"), "predicts labels, so it cannot fill gaps; hark classify works with it"),
-        (("translate", "-m", "texts", "x"), "does not translate: it has only one stack"),
+        (
+            ("fill", "-m", "texts", "[MASK]"),
+            "cannot fill gaps, because it predicts labels; it labels texts; use hark classify",
+        ),
+        (("translate", "-m", "texts", "x"), "does not translate: it labels texts; use hark classify"),
     ],
 )
 def test_mistakes_are_one_line(run: Hark, words: tuple[str, ...], message: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hark.cli.fill import one_line
 from tests.cli.running import make_runner, refused
 from tests.tasks.encoders import folders
 from tests.translate.bundles import make_bundle
@@ -45,6 +46,7 @@ def test_fill(run: Hark) -> None:
     assert len(rows) == 3
     assert all(0 < float(row[0]) <= 1 for row in rows)
     assert float(rows[0][0]) >= float(rows[2][0])
+    assert one_line("What\n light") == "What↵ light"  # a filler of a model that learnt line breaks
     lines = run("fill", "-m", bert, "lines.txt", "--json").stdout.splitlines()
     trees = [json.loads(line) for line in lines]
     assert [(tree["text"], [len(gap) for gap in tree["gaps"]]) for tree in trees] == [
@@ -79,14 +81,14 @@ def test_similarity(run: Hark) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("fill", "-m", "headless", "[MASK]"), "imported without the layer that fills gaps"),
+        (("fill", "-m", "headless", "[MASK]"), "imported without the layer that predicts tokens; it embeds"),
         (("fill", "no gap"), "text 1 has no gap; write <mask> where there is one"),
-        (("fill", "-m", "en-de", "[MASK]"), "is not an encoder alone"),
+        (("fill", "-m", "en-de", "[MASK]"), "is not an encoder alone: it translates; use hark translate"),
         (("embed", "-m", "none", "x"), "none: no such model"),
         (("embed", "-m", "headless", "cat " * 80), "reads at most 62; split it, or cut it with --truncate"),
         (("embed", "x", "--similarity", "-o", "y"), "leave out -o"),
         (("embed", "x.txt"), "x.txt: no such file"),
-        (("translate", "-m", "headless", "x"), "does not translate: it has only one stack"),
+        (("translate", "-m", "headless", "x"), "does not translate: it embeds sentences; use hark embed"),
         (("export", "{models}/headless", "--to", "onnx", "-o", "x"), "is an encoder alone"),
     ],
 )

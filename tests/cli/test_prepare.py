@@ -1,6 +1,7 @@
 """`hark prepare` from the command line."""
 
 import gzip
+import re
 
 import pytest
 
@@ -213,7 +214,7 @@ def test_running_text(hark, tmp_path):
     result = hark("--text", "letter.txt", "--vocab", "300", "-o", "letters", "--processes", "1")
     assert result.returncode == 0, result.stderr
     out = result.stdout.splitlines()
-    assert out[0] == "letters: 1 documents kept; dropped: none"
+    assert out[0] == "letters: 1 document kept; dropped: none"
     assert out[1].startswith("train letter: ")
     assert out[2].startswith("dev letter-end: ")
     assert out[3:] == ["vocabulary 300", "report: letters/report.html"]
@@ -229,3 +230,25 @@ def test_pairs_and_text_exclude_each_other(hark):
     result = hark("--text", "train.en", "--train", "train.en", "train.de", "-o", "mixed")
     assert result.returncode == 2
     assert result.stderr == "hark: --text and --train exclude each other; prepare text and pairs apart\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--text", "train.en", "--pair", "en", "de"), "--pair is for sentence pairs; name the language of --text"),
+        (("--train", "train.en", "train.de", "--language", "fr"), "--language requires --text"),
+        (("--train", "train.en", "train.de", "--text-dev", "train.en"), "--text-dev requires --text"),
+    ],
+)
+@pytest.mark.usefixtures("text")
+def test_no_option_is_ignored(hark, words, message):
+    result = hark(*words, "-o", "mixed")
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+def test_a_vocabulary_larger_than_the_text_gives(hark, tmp_path):
+    (tmp_path / "short.txt").write_text("The cat sees the cat.\nThe dog sees the cat.\n")
+    result = hark("--text", "short.txt", "-o", "short", "--processes", "1")
+    assert re.search(r"^vocabulary [\d]+ instead of 37,000: the text has no more$", result.stdout, re.MULTILINE)
+    assert "1 document kept" in result.stdout

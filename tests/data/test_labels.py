@@ -67,6 +67,7 @@ def test_lines_of_words(tmp_path: Path) -> None:
         ("text", ["", ""], "no text with labels"),
         ("words", ["A\tDT", "cat NN"], r"train\.tsv:2: expected a word, a tab and its tag"),
         ("words", ["A\tDT", "\tNN"], r"train\.tsv:2: expected a word, a tab and its tag"),
+        ("words", ["a good film\tyes", "a bad film\tno"], "most words have spaces, so they are texts"),
         ("words", ["tag\tword", "DT\tA"], r"train\.tsv:1: the columns are tag, then word"),
     ],
 )
@@ -76,7 +77,7 @@ def test_other_lines_are_one_line_errors(tmp_path: Path, of: LabelsOf, lines: li
 
 
 def test_labels_of_a_dev_set(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"dev\.tsv:2: the label perhaps is in no training text"):
+    with pytest.raises(UserError, match=r"dev\.tsv:2: the label 'perhaps' is in no training text"):
         prepared(tmp_path, "text", *LINES, dev=("a\tno", "b\tperhaps"))
     tags = prepared(tmp_path, "words", *conll(SENTENCES), dev=("rare\tXX",)).manifest.labels
     assert tags is not None

@@ -11,6 +11,7 @@ import hark
 from hark.errors import UserError
 from hark.inspect.attention import Head
 from hark.inspect.effects import WORDS, count_text_measurements, hideable_words, measure_text
+from hark.inspect.look import look_at_text
 from hark.inspect.reading import LIKELY, MOST_WEIGHTS, TextModel, read_text
 from hark.inspect.variants import TextVariants, without_heads
 from hark.model import OneStack
@@ -175,6 +176,7 @@ def test_what_does_not_apply_is_an_error_in_one_line(decoder: TextModel, encoder
     reading = read_text(headless, "The house")
     assert not any(reading.expected)
     assert "without the layer that predicts tokens" in reading.notes[0]
+    assert "without the layer" in look_at_text(headless, "The house")[0].html
     assert MOST_WEIGHTS > 12 * 12 * 200**2  # GPT-2 and BERT: 200 tokens at least
 
 

@@ -70,5 +70,5 @@ def test_a_long_text_is_refused_or_cut() -> None:
 
 
 def test_a_model_that_translates_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"is not an encoder alone \(model.shape is encoder-decoder\)"):
+    with pytest.raises(UserError, match="is not an encoder alone: it translates; use hark translate"):
         LoadedEncoder(make_bundle(tmp_path / "en-de"))

@@ -58,5 +58,7 @@ def test_what_cannot_be_filled() -> None:
         list(filler("roberta").fill(["a [MASK]"]))
     with pytest.raises(UserError, match=r"text 1 has \d+ tokens, but .* reads at most 62; split it"):
         list(filler("bert").fill(["a [MASK] " * 40]))
-    with pytest.raises(UserError, match="imported without the layer that fills gaps"):
+    with pytest.raises(
+        UserError, match="imported without the layer that predicts tokens; it embeds sentences; use hark embed"
+    ):
         filler("headless")

@@ -208,5 +208,5 @@ def test_a_model_may_begin_texts_without_a_start_token(generator: Generator, mon
 
 
 def test_models_of_other_shapes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="continues no text: it has an encoder alone"):
+    with pytest.raises(UserError, match="continues no text: it fills gaps"):
         Generator(make_one_stack(tmp_path / "bert", "encoder"))

@@ -95,6 +95,6 @@ def test_the_limit_is_of_the_text_alone(t5: Generator) -> None:
 
 
 def test_such_models_do_not_translate(folders: dict[str, tuple[Path, Path]]) -> None:
-    with pytest.raises(UserError, match="does not translate: it has no pairs of languages; use hark generate") as error:
+    with pytest.raises(UserError, match="does not translate: it makes text from text; use hark generate") as error:
         Loaded(folders["t5"][1])
     assert "\n" not in str(error.value)

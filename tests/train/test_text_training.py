@@ -123,6 +123,11 @@ def test_an_order_repeats_when_a_run_is_resumed(trained: Trained, text: Path) ->
     assert losses(trained("parts", "train.steps=6", resumed=True)) == losses(whole)
 
 
+def test_text_without_labels_makes_no_classifier(trained: Trained, text: Path) -> None:
+    with pytest.raises(UserError, match="has no labels; prepare it with hark prepare classify"):
+        trained("none", f"data.dataset={text}", "model.shape=encoder", "data.labels=text")
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [

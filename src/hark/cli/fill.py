@@ -48,10 +48,16 @@ def fill(
             sys.stdout.write(json.dumps(tree, ensure_ascii=False) + "\n")
             continue
         for gap in gaps:
-            width = max(len(each.text) for each in gap)
-            for each in gap:
-                sys.stdout.write(f"{each.probability:.4f}  {each.text.ljust(width)}  {each.filled}\n")
+            texts = [one_line(each.text) for each in gap]
+            width = max(map(len, texts))
+            for text, each in zip(texts, gap, strict=True):
+                sys.stdout.write(f"{each.probability:.4f}  {text.ljust(width)}  {one_line(each.filled)}\n")
             sys.stdout.write("\n")
+
+
+def one_line(text: str) -> str:
+    """A filler may be a line break: shown as a sign, so that a filler takes a line."""
+    return text.replace("\n", "↵")
 
 
 def without_blanks(lines: Iterable[str]) -> Iterator[str]:

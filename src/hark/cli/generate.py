@@ -93,6 +93,10 @@ def generate(
 
     if stream and (as_json or n > 1):
         raise UserError("--stream prints one text at a time; leave out --json and --n")
+    if greedy and temperature:
+        raise UserError("--greedy and --temperature exclude each other: greedy is temperature 0")
+    if beam > 1 and temperature:
+        raise UserError("--beam and --temperature exclude each other: a search draws nothing at random")
     text = find_input(words or [], "continue")
     settings: dict[str, Any] = {
         "max_tokens": max_tokens, "top_k": top_k, "top_p": top_p, "min_p": min_p, "stop": tuple(stop or ()),
@@ -121,7 +125,7 @@ def find_generator(model: str | None) -> Path:
 
     folder = find_shape("decoder", "encoder-decoder") if model is None else named_folder(model)
     if folder is None:
-        raise UserError("no model installed that continues text; train or import one, and name it with -m")
+        raise UserError("no model that continues text; name one with -m, or get one with hark models get gpt2")
     return folder
 
 

@@ -115,6 +115,12 @@ def prepare(
         raise UserError("--pair and data.many=true exclude each other; each corpus has its own languages")
     if text and train:
         raise UserError("--text and --train exclude each other; prepare text and pairs apart")
+    if text and pair:
+        raise UserError("--pair is for sentence pairs; name the language of --text with --language")
+    if not (text or config.data.documents or config.data.labels):
+        for option, value in (("--text-dev", text_dev), ("--language", language)):
+            if value:
+                raise UserError(f"{option} requires --text; pairs have --dev and --pair")
     try:
         changes: dict[str, Any] = dict(zip(("source", "target"), pair or (), strict=False))
         if vocab is not None:
@@ -135,7 +141,7 @@ def prepare(
     with show_progress() as progress:
         prepared = make_dataset(config, folder, processes, progress, force)
     if prepared.created and prepared.dataset.manifest.is_text:
-        typer.echo(text_summary(prepared.dataset))
+        typer.echo(text_summary(prepared.dataset, 0 if config.train.from_ else config.data.vocab_size))
     elif prepared.created:
         typer.echo(summary(prepared.dataset))
         sys.stdout.flush()
@@ -160,22 +166,23 @@ def text_settings(
     return changes
 
 
-def text_summary(dataset: "Dataset") -> str:
-    """A summary to print of a dataset of running text."""
-    from hark.pages.formats import size
+def text_summary(dataset: "Dataset", wanted: int) -> str:
+    """A summary to print of a dataset of running text. `wanted`: the size of the vocabulary, if one was learnt."""
+    from hark.pages.formats import plural, size
 
     report = dataset.text_report
     dropped = ", ".join(f"{rule} {number:,}" for rule, number in report.dropped.items()) or "none"
+    too_little = f" instead of {wanted:,}: the text has no more" if report.vocab_size < wanted else ""
     return "\n".join(
         [
-            f"{dataset.folder}: {report.kept:,} documents kept; dropped: {dropped}",
+            f"{dataset.folder}: {plural(report.kept, 'document')} kept; dropped: {dropped}",
             *(
                 f"{each.role} {each.name}: {size(each.bytes)}, {each.tokens:,} tokens "
                 f"({each.bytes / max(1, each.tokens):.2f} bytes each)"
                 for each in report.corpora
             ),
             *label_lines(report.labels("train")),
-            f"vocabulary {report.vocab_size:,}",
+            f"vocabulary {report.vocab_size:,}{too_little}",
             f"report: {dataset.folder / 'report.html'}",
         ]
     )

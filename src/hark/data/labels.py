@@ -19,6 +19,7 @@ from hark.data.text_build import EncodedPiece, TextBuild, byte_count
 from hark.data.workers import run_jobs
 from hark.errors import UserError
 from hark.facts import LabelFacts, LabelsOf
+from hark.pages.formats import plural
 from hark.text.vocabulary import Vocabulary
 
 HEADS_OF_LABELS = {"label", "labels", "class", "category", "sentiment", "target", "tag", "tags", "pos", "ner"}
@@ -58,9 +59,11 @@ def read_texts(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Labelle
             continue
         where, cells = f"{path}:{number}", split_cells(line)
         if len(cells) not in (2, 3):
-            raise UserError(f"{where}: {plural(len(cells))}; expected a text, a tab and its label, or two texts")
+            raise UserError(
+                f"{where}: {plural(len(cells), 'column')}; expected a text, a tab and its label, or two texts"
+            )
         if len(cells) != (width or len(cells)):
-            raise UserError(f"{where}: {plural(len(cells))}, but the lines before have {width}")
+            raise UserError(f"{where}: {plural(len(cells), 'column')}, but the lines before have {width}")
         width = len(cells)
         if number == 1 and is_header(cells, where, "a text, a tab and its label"):
             continue
@@ -93,10 +96,6 @@ def split_cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.split("\t")]
 
 
-def plural(columns: int) -> str:
-    return "1 column" if columns == 1 else f"{columns} columns"
-
-
 def is_header(cells: Sequence[str], where: str, expected: str) -> bool:
     """Whether the first line names the columns; in another order, it is an error."""
     first, last = cells[0].casefold(), cells[-1].casefold()
@@ -126,15 +125,18 @@ class LabelBuild(TextBuild):
     def find_labels(self, of: LabelsOf) -> LabelFacts:
         """The labels of the training text. Others in a dev or test set are an error; but a rare tag may occur there
         alone, which is never predicted then."""
-        names, count, widths = set[str](), 0, set[int]()
+        names, count, widths, spaced = set[str](), 0, set[int](), 0
         corpora = [(role, self.labelled(corpus)) for _, role, corpus in self.plan.corpora]
         for each in chain.from_iterable(texts for role, texts in corpora if role == "train"):
             names.update(each.labels)
             count += len(each.labels)
             widths.add(len(each.parts))
+            spaced += sum(" " in part for part in each.parts)
         files = ", ".join(corpus.source for corpus in self.data.train)
         if not count:
             raise UserError(f"{files}: no text with labels")
+        if of == "words" and 2 * spaced > count:
+            raise UserError(f"{files}: most words have spaces, so they are texts; prepare it with data.labels=text")
         if len(names) < 2:
             raise UserError(f"{files}: has one label, {min(names)}; there is nothing to learn")
         if len(names) > max(FEW_LABELS, count // 2):
@@ -146,7 +148,7 @@ class LabelBuild(TextBuild):
             for each in texts if role != "train" else ():
                 widths.add(len(each.parts))
                 for name in set(each.labels) - names if of == "text" else ():
-                    raise UserError(f"{each.where}: the label {name} is in no training text")
+                    raise UserError(f"{each.where}: the label {name!r} is in no training text")
                 names.update(each.labels)
         if of == "text" and len(widths) > 1:
             raise UserError(f"{files}: some lines have one text, others two; prepare them apart")

@@ -51,7 +51,8 @@ class EncoderExporter(HuggingFaceExporter):
             or (self.layout is ROBERTA and config.prediction_layer and config.activation != "gelu"),
             "has heads of another width than d_model / n_heads": heads != {config.d_model},
             f"is {config.norm}-norm": config.norm != "post",
-            "has other norms": config.norm_kind != "layer" or not config.embedding_norm,
+            "has RMSNorm": config.norm_kind != "layer",
+            "has no norm of the embeddings (model.embedding_norm)": not config.embedding_norm,
             f"has {config.positions} positions": config.positions != "learned",
             "scales its embeddings": config.scale_embedding,
             "lacks biases": not (config.attention_bias and config.feed_forward_bias),
@@ -128,7 +129,8 @@ class EncoderExporter(HuggingFaceExporter):
             ids = {piece.replace(SPACE, ORIGINAL_SPACE): token for token, piece in enumerate(pieces)}
             mask = {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "special": True}
             config = {"tokenizer_class": "RobertaTokenizer", "mask_token": mask, **about}
-            return {"vocab.json": ids, MERGES: words.model, "tokenizer_config.json": config}
+            merges = words.model.decode().replace(SPACE, ORIGINAL_SPACE)  # hark learns them with its own mark
+            return {"vocab.json": ids, MERGES: merges.encode(), "tokenizer_config.json": config}
         rules = WordPieceRules.load(words.model, words.name)
         flags = {"do_lower_case": rules.lower_case, "strip_accents": rules.strip_accents}
         config = {"tokenizer_class": "BertTokenizer", **flags, "tokenize_chinese_chars": rules.split_chinese, **about}

@@ -62,9 +62,7 @@ class TextModel:
         """Why it predicts no tokens; empty if it does. Of an encoder that does not, only attention is known."""
         if self.kind == "encoder" and self.vocabulary.mask is None:
             return "its vocabulary has no mask"
-        if self.kind == "encoder" and self.bundle.facts.origin is not None and self.model.prediction is None:
-            return "it was imported without the layer that predicts tokens"
-        return ""
+        return self.bundle.silence
 
 
 @dataclass(frozen=True)

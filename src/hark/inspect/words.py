@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ class Spelling:
         pieces = [readable(piece, token, vocabulary) for piece, token in zip(vocabulary.pieces(ids), ids, strict=True)]
         marks = tuple(mark_of(token, vocabulary) for token in ids)
         starts = sorted({*word_starts(pieces, ids, vocabulary)})
-        spans = list(zip(starts, [*starts[1:], len(ids)], strict=True))
+        spans = list(pairwise([*starts, len(ids)]))
         words = vocabulary.decode([ids[start:stop] for start, stop in spans]) if spans else []
         return cls(
             tokens=tuple("" if mark else label_of(piece) for piece, mark in zip(pieces, marks, strict=True)),
@@ -119,7 +120,7 @@ def word_starts(pieces: Sequence[str], ids: Sequence[int], vocabulary: Vocabular
     ]
     punctuation = [is_punctuation(piece.removeprefix(SPACE)) for piece in pieces]
     alone = [is_unspaced(piece.removeprefix(SPACE)) for piece in pieces]
-    for start, stop in zip(chunks, [*chunks[1:], len(ids)], strict=True):
+    for start, stop in pairwise([*chunks, len(ids)]):
         yield start
         # A space token belongs to the following word.
         inner = start + 1 if pieces[start] == SPACE and stop > start + 1 else start

@@ -34,7 +34,10 @@ class Classifier:
     def __init__(self, encoder: LoadedEncoder) -> None:
         bundle = encoder.bundle
         if bundle.facts.labels is None:
-            raise UserError(f"{bundle.folder}: predicts no labels; train a model that does with hark train classify")
+            raise UserError(
+                f"{bundle.folder}: predicts no labels; train a model that does with hark train classify (this one "
+                f"{bundle.purpose})"
+            )
         self.encoder, self.labels = encoder, bundle.facts.labels
 
     @classmethod
@@ -101,6 +104,7 @@ def score_labelled(classifier: Classifier, path: Path, truncate: bool | None = N
 
     A label of a text that the model does not know is an error; an unknown tag counts as a wrong prediction."""
     labels = classifier.labels
+    truncate = truncate if labels.of == "text" else None  # every word needs its tag
     names = list(labels.names)
     for each in read_labelled(path, labels.of):
         for name in sorted(set(each.labels).difference(names)):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hark import configfile
-from hark.bundle import CONFIG, Bundle
+from hark.bundle import CONFIG, Bundle, read_facts
 from hark.data.permuting import CONTEXT
 from hark.engine.opening import torch_device
 from hark.errors import UserError
@@ -29,8 +29,8 @@ class LoadedEncoder:
 
     def __init__(self, folder: Path | str, device: str = "auto", threads: int | None = None) -> None:
         self.bundle = Bundle.open(folder)
-        if (shape := self.bundle.config.model.shape) != "encoder":
-            raise UserError(f"{folder}: is not an encoder alone (model.shape is {shape}); name another model with -m")
+        if self.bundle.config.model.shape != "encoder":
+            raise UserError(f"{folder}: is not an encoder alone: it {self.bundle.purpose}")
         self.vocabulary = open_vocabularies(self.bundle)[1]
         self.device = torch_device(device)
         if threads and self.device == "cpu":
@@ -108,9 +108,9 @@ def find_encoder(name: str | None, ability: Ability = "embed") -> Path:
         return named_folder(name)
     for each in list_models():
         if not each.pairs and not each.problem:
-            config = configfile.load(each.folder / CONFIG)
-            model, fills = config.model, config.model.prediction_layer or config.batches.predicted > 0
-            able = {"embed": True, "fill": fills, "classify": model.labels is not None}
+            bundle = Bundle(each.folder, configfile.load(each.folder / CONFIG), read_facts(each.folder))
+            model = bundle.config.model
+            able = {"embed": True, "fill": not bundle.silence, "classify": model.labels is not None}
             if model.shape == "encoder" and able[ability]:
                 return each.folder
     if ability == "classify":

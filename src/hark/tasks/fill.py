@@ -27,14 +27,10 @@ class GapFiller:
 
     def __init__(self, encoder: LoadedEncoder, top: int = 5) -> None:
         bundle, words = encoder.bundle, encoder.vocabulary
-        if bundle.config.model.labels:
-            raise UserError(f"{bundle.folder}: predicts labels, so it cannot fill gaps; hark classify works with it")
+        if bundle.silence:
+            raise UserError(f"{bundle.folder}: cannot fill gaps, because {bundle.silence}; it {bundle.purpose}")
         if words.mask is None:
-            raise UserError(f"{bundle.folder}: its vocabulary has no mask, so it cannot fill gaps")
-        if bundle.facts.origin is not None and not bundle.config.model.prediction_layer:
-            raise UserError(
-                f"{bundle.folder}: was imported without the layer that fills gaps; hark embed works with it"
-            )
+            raise UserError(f"{bundle.folder}: cannot fill gaps, because its vocabulary has no mask; use hark embed")
         self.encoder, self.mask = encoder, words.mask
         self.top = min(top, words.vocab_size)
         (self.sign,) = words.pieces([words.mask])

@@ -287,8 +287,7 @@ class Generator:
         self.bundle = Bundle.open(folder)
         shape = self.bundle.config.model.shape
         if shape == "encoder" or self.bundle.facts.pairs:
-            does = "has an encoder alone" if shape == "encoder" else "translates; use hark translate"
-            raise UserError(f"{folder}: continues no text: it {does}")
+            raise UserError(f"{folder}: continues no text: it {self.bundle.purpose}")
         require("torch", "train", "generating text")
         self.reads_source = shape == "encoder-decoder"
         """Whether prompts are the source of the text, not its beginning."""

@@ -95,6 +95,8 @@ def refuse_wrong_shape(config: Config, dataset: Dataset) -> None:
         remedy = "; set batches.corrupted, too" if batches.masked and shape == "encoder-decoder" and is_text else ""
         raise UserError(f"batches.{name} needs model.shape=encoder, not {shape}{remedy}")
     if shape == "encoder" and not batches.predicted:
+        if config.data.labels is not None:
+            raise UserError(f"{dataset.folder}: has no labels; prepare it with hark prepare classify --text FILE")
         raise UserError("batches.masked is 0, but an encoder sees the tokens that it would predict; hide 0.15 of them")
     if is_text and shape == "encoder-decoder" and not batches.corrupted:
         raise UserError(

@@ -86,14 +86,8 @@ class Loaded:
         """`pair`: translate between these languages only, as if the model knew no others."""
         check_workers(threads, "--threads")
         self.bundle = Bundle.open(path, wait=False)
-        shape = self.config.model.shape
-        if shape != "encoder-decoder":
-            remedy = "; use hark generate" if shape == "decoder" else ""
-            raise UserError(f"{self.bundle.folder}: does not translate: it has only one stack{remedy}")
         if not self.facts.pairs:
-            raise UserError(
-                f"{self.bundle.folder}: does not translate: it has no pairs of languages; use hark generate"
-            )
+            raise UserError(f"{self.bundle.folder}: does not translate: it {self.bundle.purpose}")
         self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self.engine_options = EngineOptions(engine, device, precision, threads)

@@ -25,6 +25,7 @@ from hark.inspect.heads.induction import Repetition, measure_repetition
 from hark.inspect.heads.roles import HeadMeasure, HeadTally, NamedRole, marks_of, name
 from hark.inspect.variants import ModelT
 from hark.model import OneStack, Transformer
+from hark.pages.formats import plural
 from hark.text.vocabulary import Vocabulary
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
@@ -122,7 +123,7 @@ class HeadReport:
     def read(self) -> str:
         """What of the corpus was read."""
         if self.text:
-            return f"{self.sentences:,} parts of {self.corpus} with {self.text.tokens:,} tokens"
+            return f"{plural(self.sentences, 'part')} of {self.corpus} with {self.text.tokens:,} tokens"
         return f"{self.sentences:,} sentence pairs of {self.corpus}"
 
     def to_tree(self) -> dict[str, Any]:
