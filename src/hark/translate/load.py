@@ -92,7 +92,7 @@ class Loaded:
             raise UserError(f"{self.bundle.folder}: does not translate: it has only one stack{remedy}")
         if not self.facts.pairs:
             raise UserError(
-                f"{self.bundle.folder}: does not translate: it has no pairs of languages; use hark generate"
+                f"{self.bundle.folder}: does not translate: it has no pairs of languages; it is for hark generate"
             )
         self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
