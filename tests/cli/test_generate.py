@@ -104,6 +104,9 @@ def test_a_model_that_makes_another_text(hark: Hark) -> None:
     searched = [hark("-m", "t5", "The house", "--max-tokens", "8", "--beam", beam).stdout for beam in ("1", "4")]
     assert searched[0] == line["text"] + "\n"
     assert searched[1].strip()
+    for option in ("--temperature", "--seed"):
+        wrong = refused(hark("-m", "t5", "The house", "--beam", "4", option, "1"))
+        assert f"draws nothing; leave out {option}" in wrong
 
 
 NO_TRANSLATION = [

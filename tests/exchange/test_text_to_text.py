@@ -202,6 +202,13 @@ def test_what_no_layout_has_is_refused(tmp_path: Path, changes: dict[str, Any], 
     assert not (tmp_path / "exported").exists()
 
 
+def test_a_pair_of_languages_is_refused(tmp_path: Path) -> None:
+    folder = write_t5(tmp_path / "t5")
+    with pytest.raises(UserError, match="has no pairs of languages; name those of its text with --language"):
+        imported(folder, tmp_path / "bundle", source_languages="en", target_languages="de")
+    assert not (tmp_path / "bundle").exists()
+
+
 def test_other_formats_are_for_models_that_translate(tmp_path: Path) -> None:
     bundle = own_bundle(tmp_path / "own", **OWN_BART)
     for kind in ("ctranslate2", "onnx", "argos"):

@@ -321,6 +321,8 @@ def test_embeddings_are_those_of_the_task(client: openai.OpenAI, folder: Path, f
         ("completions", {"prompt": "word " * 80}, 400, LONG, "prompt has 241 tokens, but the model has 64 positions"),
         ("completions", {"prompt": "word " * 80, "stream": True}, 400, LONG, "prompt has"),
         ("completions", {"prompt": "word " * 80, "echo": True, "max_tokens": 0, "logprobs": 1}, 400, LONG, "prompt"),
+        ("completions", {"model": "t5", "echo": True}, 400, None, "echo: t5 makes another text of the prompt"),
+        ("completions", {"model": "t5", "echo": True, "max_tokens": 0}, 400, None, "echo: t5 makes another text"),
         ("completions", {"prompt": "x" * 60_000}, 413, None, "60,000 characters are too many"),
         ("completions", {"max_tokens": 0}, 400, None, "max_tokens must be a whole number from 1 to 4,096"),
         ("completions", {"temperature": 2.5}, 400, None, "temperature must be a number from 0 to 2"),

@@ -1,9 +1,12 @@
 """A running model: translates for many clients, cancels, sleeps when idle, and fails alone."""
 
+import random
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,6 +116,10 @@ def test_an_error_of_one_text_fails_that_text_only() -> None:
     model.close()
 
 
+class Scorer(Stub):
+    scores_meanwhile = True
+
+
 def close_in_background(model: RunningModel) -> threading.Thread:
     thread = threading.Thread(target=model.close)
     thread.start()
@@ -166,6 +173,99 @@ def test_no_future_hangs_that_is_submitted_while_the_model_closes() -> None:
             futures.append(model.submit("the cat", OPTIONS))
         for future in futures:
             assert future.exception(WAIT) is None or isinstance(future.exception(), EngineError)
+
+
+def test_closing_waits_for_what_is_scored_although_nobody_else_does() -> None:
+    scoring, go_on = threading.Event(), threading.Event()
+    model = running(Scorer(shout))
+    model.loaded.nll = lambda *_, **__: (scoring.set(), go_on.wait(WAIT), [None])[-1]  # type: ignore[method-assign,assignment,return-value]
+    future = model.nll([("ein Haus", "a house")], ("de", "en"), urgent=True)
+    assert scoring.wait(WAIT)
+    assert not future.cancel()  # the client hung up, too late
+    closing = close_in_background(model)
+    wait_until(lambda: model._end is not None and model._inbox.empty())  # it waits for the last open future
+    go_on.set()
+    closing.join(WAIT)
+    assert not closing.is_alive()
+    assert model.open == 0
+
+
+def test_a_long_text_after_the_end_of_the_server_fails() -> None:
+    preparing = ThreadPoolExecutor(1)
+    model = RunningModel("en-de", loaded(Stub(shout)), preparing)
+    preparing.shutdown()
+    long = "the cat. " * MAX_INLINE_CHARS
+    with pytest.raises(EngineError, match="shutting down"):
+        model.submit(long, OPTIONS).result(WAIT)
+    model.close()
+    with pytest.raises(EngineError, match="is closed"):
+        model.submit(long, OPTIONS).result(WAIT)
+
+
+SENTENCES = ["the cat sees", "a small house", "an old tree", "the red house"]
+"""So few that the texts of different clients have the same ones, of which only one is translated."""
+LONG = "the cat was here. " * (MAX_INLINE_CHARS // 18 + 1)
+
+
+class Failing(Stub):
+    """Fails at a step."""
+
+    steps_left = 60
+
+    def step(self) -> list[tuple[int, Answer]]:
+        self.steps_left -= 1
+        if not self.steps_left:
+            raise RuntimeError("out of memory")
+        return super().step()
+
+
+@pytest.mark.parametrize("kind", [Stub, Failing])
+def test_clients_that_hang_up_leave_nothing_behind(kind: type[Stub]) -> None:
+    engine = kind(shout, batch_size=3)
+    model = running(engine)
+    asked: list[tuple[str, Future[Any]]] = []
+
+    def ask(seed: int) -> None:
+        chance = random.Random(seed)
+        for number in range(40):
+            own = f"we have {seed} {number}"  # of which no other text has a translation in the cache
+            text = ". ".join([*chance.choices(SENTENCES, k=chance.randrange(4)), own, chance.choice(SENTENCES)]) + "."
+            if not number % 16:
+                text = f"{own}. {LONG}"
+            future = model.submit(text, replace(OPTIONS, urgent=chance.random() < 0.5))
+            asked.append((text, future))
+            match chance.randrange(4):
+                case 0:
+                    future.cancel()  # perhaps before it has started
+                case 1:
+                    asked[chance.randrange(len(asked))][1].cancel()  # perhaps while a step answers it
+                case 2:
+                    with suppress(CancelledError, EngineError):
+                        future.result(WAIT)
+
+    clients = [threading.Thread(target=ask, args=[seed]) for seed in range(4)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join(WAIT)
+    for text, future in asked:
+        try:
+            assert future.result(WAIT).text == text.upper()
+        except CancelledError:
+            pass
+        except EngineError:
+            assert kind is Failing
+    assert model.open == 0
+    assert model.failed == (kind is Failing)
+    tasks = model.loaded.translator.tasks
+    assert not tasks._open
+    if kind is Stub:  # the other one is thrown away
+        wait_until(lambda: not tasks.working)
+        assert not tasks._leaders
+        assert not tasks.pending
+        assert not engine.held
+        assert not len(engine.intake)
+    model.close()
 
 
 class Recorded:
@@ -235,10 +335,6 @@ def test_a_failure_fails_its_batch_only() -> None:
     good = model.add("good")
     model.queue.score()
     assert good.result(0) == [4.0]
-
-
-class Scorer(Stub):
-    scores_meanwhile = True
 
 
 @pytest.mark.parametrize("kind", [Stub, Scorer])

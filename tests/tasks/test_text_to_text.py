@@ -85,6 +85,8 @@ def test_all_options_work(t5: Generator) -> None:
         next(t5.generate(["We"], n=2))
     with pytest.raises(UserError, match="n 2 requires beam 1"):
         next(t5.generate(["We"], n=2, beam=2))
+    with pytest.raises(UserError, match="echo: the text of this model does not contain the prompt"):
+        t5.score("We have")
 
 
 def test_the_limit_is_of_the_text_alone(t5: Generator) -> None:

@@ -165,7 +165,7 @@ class Engine(ABC):
             raise UserError("source has no tokens; it must contain at least EOS")
         if not self.fits(source, target):
             longest = max(len(source), len(target) + 1)
-            what, remedy = ("sentence", "split") if self.reads_source else ("prompt", "shorten")
+            what, remedy = ("text", "split") if self.reads_source else ("prompt", "shorten")
             problem = f"{what} has {longest} tokens, but the model has {self.positions} positions"
             raise TooLongError(f"{problem}; {remedy} it")
         if (source and (min(source) < 0 or max(source) >= self.source_size)) or (

@@ -59,17 +59,6 @@ class DecoderExporter(HuggingFaceExporter):
         if not self.is_byte_pairs:
             self.sentencepiece_files()
 
-    @property
-    def vocabulary(self) -> Tokenizer | PieceVocabulary:
-        vocabulary = self.vocabularies[1]
-        assert isinstance(vocabulary, Tokenizer | PieceVocabulary)
-        return vocabulary
-
-    @property
-    def is_byte_pairs(self) -> bool:
-        vocabulary = self.vocabularies[1]
-        return isinstance(vocabulary, PieceVocabulary) and vocabulary.is_byte_pairs
-
     def settings(self) -> dict[str, Any]:
         config = self.bundle.config.model
         common = {

@@ -44,17 +44,6 @@ class TextToTextExporter(HuggingFaceExporter):
             self.sentencepiece_files()
 
     @property
-    def vocabulary(self) -> Tokenizer | PieceVocabulary:
-        vocabulary = self.vocabularies[1]
-        assert isinstance(vocabulary, Tokenizer | PieceVocabulary)
-        return vocabulary
-
-    @property
-    def is_byte_pairs(self) -> bool:
-        vocabulary = self.vocabularies[1]
-        return isinstance(vocabulary, PieceVocabulary) and vocabulary.is_byte_pairs
-
-    @property
     def table(self) -> PieceTable:
         vocabulary = self.vocabulary
         if isinstance(vocabulary, PieceVocabulary):

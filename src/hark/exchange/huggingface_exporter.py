@@ -12,6 +12,8 @@ import numpy as np
 from hark.errors import UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision, with_version
 from hark.exchange.huggingface_settings import convert_back
+from hark.text.piece_vocabulary import PieceVocabulary
+from hark.text.tokenizer import Tokenizer
 from hark.weights import Array, as_floats, write_weights
 
 ACTIVATIONS = ("relu", "gelu", "swish")
@@ -40,6 +42,18 @@ class HuggingFaceExporter(Exporter):
     @abstractmethod
     def tokenizer_files(self) -> Mapping[str, bytes | dict[str, Any]]:
         """The files of the tokenizer by name: content, or what to write as JSON."""
+
+    @property
+    def vocabulary(self) -> Tokenizer | PieceVocabulary:
+        """That of the text which the model writes."""
+        vocabulary = self.vocabularies[1]
+        assert isinstance(vocabulary, Tokenizer | PieceVocabulary)
+        return vocabulary
+
+    @property
+    def is_byte_pairs(self) -> bool:
+        vocabulary = self.vocabularies[1]
+        return isinstance(vocabulary, PieceVocabulary) and vocabulary.is_byte_pairs
 
     def reasons(self) -> dict[str, bool]:
         """Why no class of this layout has such a model, and whether it holds."""

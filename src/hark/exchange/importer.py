@@ -62,6 +62,8 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
 
             path = unpack(path, Path(made) / "package")
         foreign = read_foreign(path, kind, request)
+        if not foreign.pairs and any(request.languages):
+            raise UserError(f"{name}: has no pairs of languages; name those of its text with --language, not -s and -t")
         foreign = replace(foreign, origin=replace(foreign.origin, revision=revision))
         bundle = Path(made) / "bundle"
         foreign.write(bundle)

@@ -90,6 +90,8 @@ def routes(service: Service, settings: ServeSettings) -> list[Route]:
         fields = await read_json(request)
         found = find_model(service, fields.text("model"), "decoder")
         asked = read_prompts(fields, settings)
+        if asked.echo and shape_of(found.folder) == "encoder-decoder":
+            raise OpenAIRefusal(400, f"echo: {found.name} makes another text of the prompt; leave it out", "echo")
         answer = CompletionAnswer(found.name, asked, includes_usage(fields))
         work = continue_prompts(service, found, asked)
         if asked.stream:

@@ -6,7 +6,7 @@ Of a model that translates there may be two: one translates, the other scores.
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +22,7 @@ from hark.machine import available_cores
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
 from hark.translate.second_look import NLL
+from hark.translate.tasks import fail
 from hark.translate.translation import Sentence, Translation
 
 OnSentence = Callable[[int, int, Sentence], object]
@@ -110,8 +111,8 @@ class ModelThread(ABC):
 
     def _forget(self, future: "Future[Any]") -> None:
         self._open.discard(future)
-        if future.cancelled():
-            self._wake()  # the thread may be waiting for the last open future
+        if future.cancelled() or self._end is not None:
+            self._wake()  # the thread may be waiting for the last open future, which another thread completed
 
     def _wake(self) -> None:
         """Make the thread look for work."""
@@ -153,12 +154,6 @@ class ModelThread(ABC):
         finally:
             self.stop()
             self.free()
-
-
-def fail(future: "Future[Any]", error: Exception) -> None:
-    """Complete a future with an error, unless it is done."""
-    with suppress(InvalidStateError):
-        future.set_exception(error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,15 +250,22 @@ class RunningModel(ModelThread):
         An engine that fails raises `EngineError` from all open futures.
         """
         future: Future[Translation] = self._new_future()
-        start = partial(self._guard, future, partial(self.loaded.translator.submit, text, options, on_sentence, future))
+        start = partial(self._guard, future, partial(self._begin, text, options, on_sentence, future))
         if len(text) >= MAX_INLINE_CHARS:
             try:
                 self._preparing.submit(start).add_done_callback(lambda _: self._wake())
             except RuntimeError:  # it is shut down
-                future.set_exception(EngineError("the server is shutting down"))
+                fail(future, EngineError("the server is shutting down"))
         else:
             self._inbox.put(start)
         return future
+
+    def _begin(
+        self, text: str, options: Options, on_sentence: OnSentence | None, future: "Future[Translation]"
+    ) -> None:
+        self.loaded.translator.submit(text, options, on_sentence, future)
+        # `_forget` wakes the thread before the tasks know that they are cancelled: it may sleep again by then.
+        future.add_done_callback(lambda done: self._wake() if done.cancelled() else None)
 
     def nll(self, texts: Sequence[tuple[str, str]], languages: LanguagePair, urgent: bool) -> "Future[NLLs]":
         """Return how unlikely translations are, see `Loaded.nll`. What waits for it is scored in one batch."""

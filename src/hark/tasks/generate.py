@@ -23,6 +23,7 @@ Ending = Literal["eos", "stop", "length"]
 """The model ended the text, a stop string did, or it reached its maximum length."""
 FRAME = "x"
 REPLACED = "\ufffd"
+NO_ECHO = "echo: the text of this model does not contain the prompt, so it is not scored"
 
 
 @dataclass(frozen=True)
@@ -351,7 +352,7 @@ class Generator:
         read: Prompt | None = None
         if self.reads_source:
             if echo:
-                raise UserError("echo: the text of this model does not contain the prompt, so it is not scored")
+                raise UserError(NO_ECHO)
             source, lead = self.source_vocabulary, self.vocabulary.prefix()
             longest = len(lead) + options.max_tokens
             marked = source.as_source(source.encode_marked(prompt))
@@ -369,6 +370,8 @@ class Generator:
         """The tokens of a text, and this many of the likeliest in place of each, in one pass that generates nothing."""
         from hark.engine.torch import TorchEngine
 
+        if self.reads_source:
+            raise UserError(NO_ECHO)
         assert isinstance(self.engine, TorchEngine)
         read = Prompt.of(prompt, self.vocabulary)
         request = Request((), prefix=read.tokens, start=read.start, alternatives=alternatives)

@@ -7,7 +7,7 @@ tasks. Many threads may wait for one engine: one of them steps it, the others sl
 
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -123,7 +123,8 @@ class Tasks(Generic[Outcome]):
             with self._lock:
                 self._start_more(group, AT_ONCE)
         except BaseException as error:  # Ctrl-C, too: other tasks must not wait for these
-            self._fail(group, error)
+            with self._lock:
+                self._fail(group, error)
             raise
         return future
 
@@ -277,13 +278,13 @@ class Tasks(Generic[Outcome]):
         except Exception as error:
             self._fail(group, error)
             return
-        if not group.future.done() and group.future.set_running_or_notify_cancel():
+        with suppress(InvalidStateError):  # cancelled at this moment
             group.future.set_result(result)
 
     def _fail(self, group: _Group[Outcome], error: BaseException) -> None:
-        if not group.future.done() and group.future.set_running_or_notify_cancel():
+        if not group.future.done():
             self._abandon(group)
-            group.future.set_exception(error)
+            fail(group.future, error)
 
     def _abandon(self, group: _Group[Outcome]) -> None:
         """Cancel a group's pending requests; tasks of other groups that wait for one of its tasks run on their own."""
@@ -299,6 +300,12 @@ class Tasks(Generic[Outcome]):
                 if not orphan.group.future.done():
                     self._start(orphan)
                     self._start_more(orphan.group, 1)
+
+
+def fail(future: "Future[Any]", error: BaseException) -> None:
+    """Complete a future with an error, unless it is done."""
+    with suppress(InvalidStateError):
+        future.set_exception(error)
 
 
 def close(
