@@ -111,10 +111,10 @@ def test_recognition(folder: Path, tmp_path: Path) -> None:
 
 def test_other_architectures_are_refused(folder: Path) -> None:
     settings = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**settings, "model_type": "t5"}))
+    (folder / "config.json").write_text(json.dumps({**settings, "model_type": "mt5"}))
     with pytest.raises(
         UserError,
-        match="the architecture 't5' is not supported; hark has marian, pegasus, bart, m2m_100, mbart, bert, gpt2",
+        match="the architecture 'mt5' is not supported; hark has marian, pegasus, bart, m2m_100, mbart, t5, bert, gpt2",
     ):
         read_foreign(folder, "huggingface", ImportRequest("x"))
 

@@ -124,7 +124,8 @@ class TextBuild:
             if role != "train":
                 self.progress(f"reading {name}", 0, None)
                 self.held_out.update(map(document_hash, self.raw(corpus)))
-        self.progress("learning vocabulary", 0, None)
+        if self.plan.vocabulary is None:
+            self.progress("learning vocabulary", 0, None)
         vocabulary = self.plan.vocabulary or learn_byte_pairs(self.sample(), self.data.vocab_size, self.data.sentinels)
         for name, content in vocabulary_files(vocabulary, vocabulary).items():
             (self.folder / name).write_bytes(content)
