@@ -58,9 +58,9 @@ def have_same_ids(source: Vocabulary, target: Vocabulary) -> bool:
 
 
 def refuse_imported(bundle: Bundle, what: str) -> None:
-    """Raise an error if a bundle has the vocabulary of an imported model."""
+    """Raise an error if a bundle has the vocabulary of an imported model, or one of byte pairs."""
     if bundle.facts.vocabulary.kind != "sentencepiece":
         raise UserError(
-            f"{bundle.folder}: {what} is not possible with an imported model; train a model on its translations "
-            "instead (hark distil)"
+            f"{bundle.folder}: {what} is not possible with the vocabulary of an imported model, or of running text; "
+            "train a model on its translations instead (hark distil)"
         )
