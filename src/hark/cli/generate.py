@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     'hark generate "Once upon a time"',
-    'hark generate -m t5-small "translate English to German: The house is wonderful."',
+    'hark generate -m t5-small "translate English to German: The house is old."',
     'hark generate -m runs/gpt "To be, or" --n 3 --temperature 1 --top-k 50',
     "hark generate -m runs/gpt prompts.txt --greedy --max-tokens 40 --json",
 )
@@ -82,10 +82,11 @@ def generate(
     ] = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Continue text with a language model, or have a text-to-text model such as T5 make another text of it.
+    """Continue text with a model, or make another text of it.
 
-    Prints what follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin,
-    each line is one, and all of them run together.
+    A decoder such as GPT-2 continues text; a text-to-text model such as T5 makes another. Prints what
+    follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin, each line
+    is one, and all of them run together.
     """
     require("torch", "train", "hark generate")
     from hark.cli.streams import find_input, read_lines
