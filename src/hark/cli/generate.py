@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     'hark generate "Once upon a time"',
-    'hark generate -m t5-small "translate English to German: Good morning."',
+    'hark generate -m t5-small "translate English to German: The house is old."',
     'hark generate -m runs/gpt "To be, or" --n 3 --temperature 1 --top-k 50',
     "hark generate -m runs/gpt prompts.txt --greedy --max-tokens 40 --json",
 )
@@ -82,10 +82,11 @@ def generate(
     ] = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Continue text, or make text from text with a model such as T5.
+    """Continue text with a model, or make another text of it.
 
-    Prints what follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin,
-    each line is one, and all of them run together.
+    A decoder such as GPT-2 continues text; a text-to-text model such as T5 makes another. Prints what
+    follows each prompt, or becomes of it. The text of the command line is one prompt; of a file or stdin, each line
+    is one, and all of them run together.
     """
     require("torch", "train", "hark generate")
     from hark.cli.streams import find_input, read_lines
@@ -95,11 +96,8 @@ def generate(
         raise UserError("--stream prints one text at a time; leave out --json and --n")
     if greedy and temperature:
         raise UserError("--greedy and --temperature exclude each other: greedy is temperature 0")
-    if beam > 1:
-        drawn = {"--temperature": temperature, "--top-k": top_k, "--min-p": min_p, "--seed": seed}
-        for option, value in drawn.items():
-            if value:
-                raise UserError(f"--beam searches for the likeliest text and draws nothing; leave out {option}")
+    if beam > 1 and temperature:
+        raise UserError("--beam and --temperature exclude each other: a search draws nothing at random")
     text = find_input(words or [], "continue")
     settings: dict[str, Any] = {
         "max_tokens": max_tokens, "top_k": top_k, "top_p": top_p, "min_p": min_p, "stop": tuple(stop or ()),
