@@ -77,7 +77,7 @@ def test_greedy_text_ends_before_a_stop_string(hark: Hark) -> None:
         (("x", "--stop", ""), "stop: must be a list of strings that are not empty"),
         (("x", "--greedy", "--n", "2"), "n 2 requires a temperature above 0"),
         (("x", "--greedy", "--temperature", "1"), "--greedy and --temperature exclude each other"),
-        (("x", "--beam", "2", "--temperature", "1"), "--beam and --temperature exclude each other"),
+        (("x", "--beam", "2", "--temperature", "1"), "draws nothing; leave out --temperature"),
         (("x", "--stream", "--json"), "--stream prints one text at a time"),
         (("word " * 90,), "positions; shorten it"),
     ],

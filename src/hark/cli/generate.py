@@ -96,8 +96,11 @@ def generate(
         raise UserError("--stream prints one text at a time; leave out --json and --n")
     if greedy and temperature:
         raise UserError("--greedy and --temperature exclude each other: greedy is temperature 0")
-    if beam > 1 and temperature:
-        raise UserError("--beam and --temperature exclude each other: a search draws nothing at random")
+    if beam > 1:
+        drawn = {"--temperature": temperature, "--top-k": top_k, "--min-p": min_p, "--seed": seed}
+        for option, value in drawn.items():
+            if value:
+                raise UserError(f"--beam searches for the likeliest text and draws nothing; leave out {option}")
     text = find_input(words or [], "continue")
     settings: dict[str, Any] = {
         "max_tokens": max_tokens, "top_k": top_k, "top_p": top_p, "min_p": min_p, "stop": tuple(stop or ()),
