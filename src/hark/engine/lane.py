@@ -204,8 +204,8 @@ class Lane:
     def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
         """Group slots into blocks of a few sizes, each with bounds on positions and memory lengths: the next powers of
         two of each sentence's own, so that they are independent of the batch."""
-        sizes, least = (TEXT_ROWS, TEXT_COLUMNS) if self.context.one_stack else ((BLOCK_ROWS,), 1)
-        sizes = tuple(max(1, rows // self.shape.width) for rows in sizes)
+        rows, least = (TEXT_ROWS, TEXT_COLUMNS) if self.context.one_stack else ((BLOCK_ROWS,), 1)
+        sizes = [max(1, each // self.shape.width) for each in rows]
         groups: dict[tuple[int, int], list[int]] = {}
         for slot in np.flatnonzero(self.occupied).tolist():
             positions = power_of_two(self.clock - self.since[slot] + 1)
