@@ -22,7 +22,8 @@ from hark.serve.continuing import EmbeddingJob, PromptJob, continue_prompts, emb
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.texts import Completion, shape_of
-from hark.tasks.generate import GenerateOptions, TokenChance
+from hark.tasks.generate import GenerateOptions
+from hark.tasks.text_writer import TokenChance
 
 PATHS: dict[Shape, str] = {
     "decoder": "/v1/completions",

@@ -15,7 +15,8 @@ from hark.config import ModelConfig, Shape
 from hark.errors import UserError, require
 from hark.models import InstalledModel
 from hark.serve.running import ModelThread
-from hark.tasks.generate import GeneratedText, GenerateOptions, Generator, OngoingText, TokenChance
+from hark.tasks.generate import GeneratedText, GenerateOptions, Generator, OngoingText
+from hark.tasks.text_writer import TokenChance
 from hark.weights import Array
 
 if TYPE_CHECKING:
