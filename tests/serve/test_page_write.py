@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,17 @@ def go_on(page: OpenedPage, act: Callable[[OpenedPage], object] | None = None) -
 def greedy(generator: Generator, prompt: str, tokens: int = 12) -> str:
     ((found,),) = generator.generate([prompt], max_tokens=tokens, temperature=0)
     return prompt + found.text
+
+
+def seeded(page: OpenedPage, seed: int) -> None:
+    """Have texts drawn with this seed and those after it, instead of random ones."""
+    seeds = count(seed)
+
+    def add_seed(route: Any) -> None:
+        body = route.request.post_data_json
+        route.continue_(post_data=body | {"seed": next(seeds)} if body.get("stream") else body)
+
+    page.page.route("**/v1/completions", add_seed)
 
 
 def score(server: TestServer, prompt: str) -> dict[str, Any]:
@@ -165,6 +177,7 @@ def test_what_the_model_wrote_can_be_edited(page: OpenedPage) -> None:
 
 def test_again_writes_something_else(page: OpenedPage) -> None:
     assert page.page.locator(".again").is_disabled()
+    seeded(page, 1)
     page.page.locator("input[type=range]").first.fill("1.5")
     first = go_on(page)  # from anywhere in the view
     second = go_on(page, lambda page: page.page.click(".again"))
@@ -353,8 +366,12 @@ def test_tabs_beside_translators(browser: Any, folder: Path, tmp_path: Path) -> 
         server.stop()
 
 
-def test_a_key_is_asked_for(browser: Any, folder: Path, tmp_path: Path) -> None:
-    key = add_key(tmp_path / "keys.txt")
+def test_a_key_is_asked_for(browser: Any, folder: Path, generator: Generator, tmp_path: Path) -> None:
+    def drawn(seed: int) -> str:
+        ((found,),) = generator.generate([""], max_tokens=60, temperature=0.8, top_p=0.95, seed=seed)
+        return found.text
+
+    key, seed = add_key(tmp_path / "keys.txt"), next(filter(drawn, count()))
     server = wait_until_ready(start(ServeSettings(models=folder, api_keys=tmp_path / "keys.txt")))
     try:
         with opened(browser, server) as page:
@@ -363,7 +380,8 @@ def test_a_key_is_asked_for(browser: Any, folder: Path, tmp_path: Path) -> None:
             page.page.click("form.key .button")
             page.see(READY)
             assert page.page.locator(".failure").count() == 0
-            assert go_on(page, lambda page: page.page.click(READY))  # also without a beginning
+            seeded(page, seed)
+            assert go_on(page, lambda page: page.page.click(READY)) == drawn(seed)  # also without a beginning
     finally:
         server.stop()
 
