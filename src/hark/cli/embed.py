@@ -37,9 +37,7 @@ def embed(
     similarity: Annotated[
         bool, typer.Option("--similarity", help="Print the cosine of every two texts instead of vectors.")
     ] = False,
-    truncate: Annotated[
-        bool, typer.Option("--truncate", help="Cut texts that are too long for the model, instead of stopping.")
-    ] = False,
+    truncate: options.Truncate = False,
     errors: options.Errors = "strict",
     device: options.Device = "auto",
     threads: options.Threads = None,

@@ -82,6 +82,9 @@ Errors = Annotated[
     Literal["strict", "replace"],
     typer.Option("--errors", metavar="ACTION", help="On bytes that are not UTF-8: strict (stop) or replace."),
 ]
+Truncate = Annotated[
+    bool, typer.Option("--truncate", help="Cut texts that are too long for the model, instead of stopping.")
+]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"],
     typer.Option("--engine", metavar="ENGINE", help="auto (chosen by device), ctranslate2 or torch."),

@@ -4,6 +4,7 @@ They need no languages, but may have a pair of them. T5's sentencepiece model is
 become a tokenizer.json of byte pairs, or Llama's tokenizer.model.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +28,9 @@ from hark.weights import Array, as_floats
 class TextToTextExporter(HuggingFaceExporter):
     """What both layouts share."""
 
+    @abstractmethod
     def layout_reasons(self) -> dict[str, bool]:
         """Why this layout cannot have the model, and whether it holds."""
-        raise NotImplementedError
 
     def refuse(self) -> None:
         config, facts = self.bundle.config.model, self.bundle.facts
