@@ -76,13 +76,13 @@ class Scale:
 FULL = Scale(
     pairs=20_000,
     vocab_size=32_000,
-    pretraining={"batches.batch_tokens": 65_536, "train.steps": 5000, "train.warmup_steps": 500,
-                 "train.rate_scale": 0.35, "train.label_smoothing": 0.0, "train.eval_steps": 1000,
+    pretraining={"batches.batch_tokens": 65_536, "train.steps": 2000, "train.warmup_steps": 200,
+                 "train.rate_scale": 0.35, "train.label_smoothing": 0.0, "train.eval_steps": 500,
                  "train.save_minutes": 2},
-    translating={"batches.batch_tokens": 8192, "train.steps": 6000, "train.warmup_steps": 600,
+    translating={"batches.batch_tokens": 8192, "train.steps": 4000, "train.warmup_steps": 400,
                  "train.rate_scale": 0.3, "train.eval_steps": 250},
-    gpt=GPT | {"train.steps": 3000, "train.warmup_steps": 300, "train.rate_scale": 0.3, "train.eval_steps": 500},
-    bert=BERT | {"train.steps": 6000, "train.warmup_steps": 600, "train.rate_scale": 0.4, "train.eval_steps": 1000,
+    gpt=GPT | {"train.steps": 2000, "train.warmup_steps": 200, "train.rate_scale": 0.3, "train.eval_steps": 500},
+    bert=BERT | {"train.steps": 3000, "train.warmup_steps": 300, "train.rate_scale": 0.4, "train.eval_steps": 1000,
                  "train.batches_per_step": 1, "train.save_minutes": 2},
     tagging={"train.steps": 1000},
 )  # fmt: skip
