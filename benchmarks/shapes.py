@@ -7,8 +7,7 @@ python -m benchmarks.shapes --tiny                     on any machine, in second
 The tokens are random, and every slot is full and counts. Ours is a step of `hark train`: weights in float32, clipping,
 weight decay. Peers compute in pure bfloat16, without clipping, which favours them (such updates are mostly lost in
 rounding), with fused AdamW, PyTorch's fused attention, no dropout of attention, and a vocabulary that is a multiple of
-64; compiled whole with the loss, and Hugging Face also by layers. "hark" runs as `hark train` would; "hark-kernels" or
-"hark-plain" the other way, where `kernels.MEASURED` decides.
+64; compiled whole with the loss, and Hugging Face also by layers. "hark-plain" is ours without our kernels, compiled.
 """
 
 import argparse
@@ -39,8 +38,6 @@ from hark.engine.torch import TorchEngine
 from hark.model import kernels, new_model
 from hark.recipes import FOLDER as RECIPES
 from hark.text.byte_pair_training import SPECIAL
-from hark.train.passes import fallback_reason
-from hark.train.processes import Processes
 
 Case = tuple[str, int, int]
 """A recipe (`gpt-rms`: gpt with RMSNorm), tokens of a window, tokens of a batch."""
@@ -49,7 +46,7 @@ CASES: tuple[Case, ...] = (
     ("bert", 128, 32_768), ("bert", 512, 32_768),
 )  # fmt: skip
 STEPS, PROMPT, NEW = 10, 32, 128
-SYSTEMS = ("hark", "hf", "hf-layers", "plain")
+SYSTEMS = ("hark", "hark-plain", "hf", "hf-layers", "plain")
 
 
 def config_of(recipe: str, length: int, tokens: int, tiny: bool) -> Config:
@@ -160,7 +157,7 @@ def hugging_face(config: Config) -> Any:
 
 def build_step(name: str, config: Config, device: torch.device, batches: list[Any]) -> Step:
     if name.startswith("hark"):
-        with patch.object(kernels, "MEASURED", kernels.MEASURED if name == "hark" else name == "hark-kernels"):
+        with patch.object(kernels, "available", kernels.available if name == "hark" else lambda: False):
             return our_step(config, device, batches)
     model = (PlainModel if name == "plain" else HuggingFace)(config).to(device, torch.bfloat16).train()
     optimiser = torch.optim.AdamW(model.parameters(), 1e-4, fused=True)
@@ -218,14 +215,9 @@ def main() -> None:
             continue
         config = config_of(recipe, length, tokens, tiny)
         batches = batches_of(config)
-        names = [name for name in said.systems if name == "hark" or recipe != "gpt-rms"]
-        reasons = set()
-        for value in (False, True):
-            with patch.object(kernels, "MEASURED", value):
-                reasons.add(fallback_reason(config, Processes(0, 1, device)))
-        if "hark" in names and len(reasons) > 1:
-            names.insert(1, "hark-plain" if kernels.MEASURED else "hark-kernels")
-        for name in names:
+        for name in said.systems:
+            if recipe == "gpt-rms" and not name.startswith("hark"):
+                continue
             line = f"train {recipe:<7} {length:>5} {tokens:>6} {name:<12}"
             try:
                 seconds, gib = measure(partial(build_step, name, config, device, batches), batches, device, 2)

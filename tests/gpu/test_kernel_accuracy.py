@@ -10,6 +10,7 @@ not exceed 1.5 times PyTorch's, or the rounding of bfloat16 (0.4%), whichever is
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,14 +18,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from hark.config import Activation, ModelConfig
+from hark.model.backends import activated
 from hark.model.kernels import WIDTHS
 from hark.model.patterns import Observed, Packed, Pattern
+from hark.model.positions import DistanceBias, build_positions
+from hark.model.spec import stacks_of
 from hark.text.tokenizer import SPECIAL
 from tests.gpu import NEEDS_GPU
 
 pytestmark = NEEDS_GPU
 
-LENGTHS = (1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 200, 255, 256, 257, 511, 512, 1023, 1024)
+LENGTHS = (1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 200, 255, 256, 257, 511, 512, 1023, 1024, 4096)
+ACTIVATIONS: tuple[Activation | None, ...] = (None, "relu", "gelu", "gelu_tanh", "swiglu")
 ROUNDING = 2**-8
 Function = Callable[..., Tensor]
 
@@ -80,6 +86,30 @@ def check_attention(width: int, causal: bool, cross: bool, heads: int = 4) -> bo
     return compare(f"attention, {kind}, width {width}", values, (n, heads, width), ours, theirs)
 
 
+def check_bias(causal: bool, heads: int = 4, width: int = 64) -> bool:
+    """A bias by distance, as T5 has it, with its gradient."""
+    lengths = torch.tensor(LENGTHS, device="cuda")
+    cu, n, longest = F.pad(lengths.cumsum(0), (1, 0)).int(), int(lengths.sum()), max(LENGTHS)
+    module = build_positions(
+        replace(stacks_of(ModelConfig(positions="relative", n_heads=heads))["encoder"], causal=causal)
+    )
+    module = module.cuda()
+    values = [rounded(n, 3, heads, width), rounded(*next(module.parameters()).shape)]
+
+    def over(qkv: Tensor, weight: Tensor, fused: bool) -> Tensor:
+        steps = DistanceBias(F.embedding(module.bucket_B, weight).T, module.step_D)
+        plain = Packed(cu, cu, longest, causal)
+        pattern = (
+            plain.with_ranges(n, n, steps)
+            if fused
+            else Observed(replace(plain, bias_HTS=steps.table(longest)), lambda _: None)
+        )
+        return pattern(*qkv.unbind(1))
+
+    ours, theirs = partial(over, fused=True), partial(over, fused=False)
+    return compare(f"attention, biased, {'causal' if causal else 'self'}", values, (n, heads, width), ours, theirs)
+
+
 def check_norm(n: int, width: int, rms: bool = False) -> bool:
     from hark.model.kernels.norm import AddNorm
 
@@ -98,19 +128,21 @@ def check_norm(n: int, width: int, rms: bool = False) -> bool:
     )  # fmt: skip
 
 
-def check_product(n: int, inner: int, width: int, relu: bool) -> bool:
+def check_product(n: int, inner: int, width: int, activation: Activation | None) -> bool:
     from hark.model.kernels.linear import Product
 
     values = [rounded(n, inner), rounded(width, inner) * inner**-0.5, rounded(width) / 8]
 
     def ours(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         # The gradients are those of the float32 weights, not of their 16-bit copies.
-        return apply(Product, x, weight.detach(), bias.detach(), relu, weight, bias)[0]
+        return apply(Product, x, weight.detach(), bias.detach(), activation, weight, bias)[0]
 
     def plain(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        return F.relu(F.linear(x, weight, bias)) if relu else F.linear(x, weight, bias)
+        out = F.linear(x, weight, bias)
+        return activated(activation, *out.chunk(2, -1) if activation == "swiglu" else (out,))[0]
 
-    return compare(f"product{', ReLU' if relu else ''}, {n:,} x {inner} to {width}", values, (n, width), ours, plain)
+    name, narrowed = f"product, {activation or 'no activation'}", 2 if activation == "swiglu" else 1
+    return compare(f"{name}, {n:,} x {inner} to {width}", values, (n, width // narrowed), ours, plain)
 
 
 def check_loss(n: int, width: int, vocabulary: int) -> bool:
@@ -137,12 +169,13 @@ def measure() -> list[bool]:
         for width in WIDTHS
         for causal, cross in ((False, False), (True, False), (False, True))
     ]
+    results += [check_bias(causal) for causal in (False, True)]
     sizes = ((1, 512), (25_601, 512), (8_000, 1024), (3_000, 384))
     results += [check_norm(n, width, rms) for rms in (False, True) for n, width in sizes]
     results += [
-        check_product(n, inner, width, relu)
-        for n, inner, width in ((25_600, 512, 2048), (25_600, 2048, 512), (25_600, 512, 1536), (777, 384, 1152))
-        for relu in (False, True)
+        check_product(n, inner, width, activation)
+        for n, inner, width in ((25_600, 512, 2048), (25_600, 2048, 512), (777, 384, 1152))
+        for activation in ACTIVATIONS
     ]
     results += [
         check_loss(n, width, vocabulary)

@@ -6,6 +6,7 @@ import torch
 from hark.data.batches import PackedStream
 from hark.errors import HarkError
 from hark.model import Model, Transformer, kernels, new_model
+from hark.model.one_stack import OneStack
 from hark.text.tokenizer import PAD
 from hark.train.loss import Objective
 from tests.model.oracle import build, cumulative, small, stir
@@ -60,6 +61,30 @@ def test_a_decoder_in_the_shape_of_llama_equals_pytorch() -> None:
     fused.refresh = kernels.fuse(model, torch.float32)
     for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(streams)), strict=True):
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("shape", ["encoder", "decoder"])
+def test_models_with_a_prediction_layer_and_relative_positions_equal_pytorch(shape: str) -> None:
+    torch.manual_seed(1)
+    changes = {"positions": "relative", "activation": "gelu", "prediction_layer": shape == "encoder"}
+    model = new_model(small(shape=shape, n_heads=2, relative_buckets=8, relative_distance=12, **changes))
+    stir(model)
+    streams = {"target": batch([(5, 3), (17, 12)])["target"]}
+    plain = Objective(model, 0.1, 64, PAD)(streams)
+    fused = Objective(model, 0.1, 64, PAD)
+    fused.refresh = kernels.fuse(model, torch.float32)
+    assert fused.refresh is not None
+    for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(streams)), strict=True):
+        torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
+
+
+def test_the_prediction_layer_keeps_16_bits() -> None:
+    """Under autocast, PyTorch's layer norm would return float32, which the kernel of the loss refuses."""
+    model = new_model(small(shape="encoder", n_heads=2, prediction_layer=True))
+    kernels.fuse(model)
+    assert isinstance(model, OneStack)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert model.predicting(torch.randn(3, model.config.d_model)).dtype == torch.bfloat16
 
 
 def gradients(model: Model, loss: torch.Tensor, nll: torch.Tensor) -> list[torch.Tensor]:

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from hark.config import DecodeConfig, Positions
 from hark.engine.request import Request
 from hark.engine.torch import TorchEngine, kernels_cover
-from hark.errors import HarkError
 from hark.model import Transformer
 from hark.model.attention import MultiHeadAttention
 from hark.model.positions import Relative, relative_buckets
@@ -157,10 +156,3 @@ def test_the_engine_gives_the_log_probabilities_of_a_full_pass(positions: Positi
         logits_BTV[0, :18, SPECIAL.end] = logits_BTV[0, :, [*SPECIAL.forbidden]] = -torch.inf
         searched = logits_BTV[0].log_softmax(-1)[within, expected][3 : len(written) + hypothesis.complete]
         assert hypothesis.log_prob == pytest.approx(float(searched.sum()), abs=1e-3)
-
-
-def test_our_training_kernels_refuse_biases() -> None:
-    model, batch = with_biases(positions="relative"), ragged([4, 2], [3, 5])
-    lengths = {"source": batch.source_lengths_B, "target": batch.target_lengths_B}
-    with pytest.raises(HarkError, match="attention bias"):
-        model.packed_layout({name: cumulative(each) for name, each in lengths.items()}, batch.packed.positions, 8, True)

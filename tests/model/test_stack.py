@@ -42,7 +42,7 @@ def test_one_stack_equals_nn_transformer_encoder(causal: bool, norm: str, activa
     spec = replace(SMALL, causal=causal, norm=norm, activation=activation)
     ours, theirs = make(spec), torch_twin(spec)
     copy_weights(stack_pairs(ours, theirs))
-    _, pattern = padded_text(LENGTHS_B, spec.causal)
+    _, pattern = padded_text(LENGTHS_B, causal=spec.causal)
     mine, other = (torch.randn(4, 12, 32).requires_grad_() for _ in range(2))
     other.data.copy_(mine.data)
     padding_BT = torch.arange(12) >= LENGTHS_B[:, None]
@@ -76,7 +76,7 @@ def test_every_backend_gives_the_same_result(changes: dict[str, object]) -> None
     spec = replace(SMALL, **changes)  # type: ignore[arg-type]
     stack, cu, x_BTD = make(spec), cumulative(LENGTHS_B), torch.randn(4, 12, 32)
     packed, x_ND = Packed(cu, cu, 12, spec.causal), pack(x_BTD, LENGTHS_B)
-    _, padded = padded_text(LENGTHS_B, spec.causal)
+    _, padded = padded_text(LENGTHS_B, causal=spec.causal)
     outs: list[Tensor] = [
         pack(stack(x_BTD, padded), LENGTHS_B),
         stack(x_ND, packed),

@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from hark.config import Activation
+
 Norm = nn.LayerNorm | nn.RMSNorm
 Linear = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 """From an input, a weight and a bias to their projection, as `F.linear`."""
@@ -19,13 +21,34 @@ Stream = Any
 """What one residual connection passes to the next: a tensor, or a value that the backend's `norm` turns into one."""
 
 
+def activated(activation: Activation | None, *parts: Tensor) -> tuple[Tensor, ...]:
+    """The parts themselves; or an activation of one, or of a gate times another."""
+    if activation is None:
+        return parts
+    value = activate(activation, parts[0])
+    return (value if len(parts) == 1 else value * parts[1],)
+
+
+def activate(activation: Activation, x: Tensor) -> Tensor:
+    """The non-linearity, or in a gated network that of the gate."""
+    match activation:
+        case "relu":
+            return F.relu(x)
+        case "gelu":
+            return F.gelu(x)
+        case "gelu_tanh" | "geglu":
+            return F.gelu(x, approximate="tanh")
+        case "swish" | "swiglu":
+            return F.silu(x)
+
+
 class Backend:
     """The operations of a layer except attention, which the pattern computes. This is the PyTorch implementation for
     any device and precision, and the reference for the other backends."""
 
-    def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
-        """Several projections of one input, optionally with ReLU."""
-        return tuple(F.relu(linear(x)) if relu else linear(x) for linear in linears)
+    def project(self, x: Tensor, *linears: nn.Linear, activation: Activation | None = None) -> tuple[Tensor, ...]:
+        """Several projections of one input; or an activation of one, or of a gate times another."""
+        return activated(activation, *(linear(x) for linear in linears))
 
     def norm(self, x: Stream, norm: Norm) -> tuple[Tensor, Tensor]:
         """x as a tensor, for the residual connection, and `LayerNorm(x)`."""

@@ -19,9 +19,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hark.config import ModelConfig
+from hark.config import Activation, ModelConfig
 from hark.errors import HarkError
-from hark.model.backends import Backend, JoinedLinear, Linear, Norm, few_rows_linear, projections
+from hark.model.backends import Backend, JoinedLinear, Linear, Norm, activated, few_rows_linear, projections
 from hark.model.interface import Model, Stack
 from hark.model.layers import Layer
 from hark.model.one_stack import OneStack
@@ -185,11 +185,10 @@ class CachedBackend(Backend):
                 if share:
                     self.joined[linears].share()
 
-    def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
+    def project(self, x: Tensor, *linears: nn.Linear, activation: Activation | None = None) -> tuple[Tensor, ...]:
         if len(linears) > 1:
-            return self.joined[linears](x, self.linear)
-        out = self.linear(x, linears[0].weight, linears[0].bias)
-        return (out.relu() if relu else out,)
+            return activated(activation, *self.joined[linears](x, self.linear))
+        return activated(activation, self.linear(x, linears[0].weight, linears[0].bias))
 
     def norm(self, x: Tensor | DeferredSum, norm: Norm) -> tuple[Tensor, Tensor]:
         return self.operations.add_norm(*x, norm, True) if isinstance(x, DeferredSum) else (x, norm(x))

@@ -3,29 +3,14 @@
 from collections.abc import Callable
 from functools import partial
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hark.config import Activation
 from hark.facts import LabelsOf
 from hark.model.attention import Memory, MultiHeadAttention
 from hark.model.backends import PLAIN, Backend, Norm, Stream
 from hark.model.patterns import Attend
 from hark.model.positions import Rotation
 from hark.model.spec import StackSpec, Sublayer
-
-
-def activate(activation: Activation, x: Tensor) -> Tensor:
-    """The non-linearity, or in a gated network that of the gate."""
-    match activation:
-        case "relu":
-            return F.relu(x)
-        case "gelu":
-            return F.gelu(x)
-        case "gelu_tanh" | "geglu":
-            return F.gelu(x, approximate="tanh")
-        case "swish" | "swiglu":
-            return F.silu(x)
 
 
 def build_norm(spec: StackSpec) -> Norm:
@@ -57,13 +42,7 @@ class FeedForward(nn.Module):
         return (self.w_1,) if self.w_gate is None else (self.w_gate, self.w_1), (self.w_2,)
 
     def forward(self, x: Tensor, backend: Backend = PLAIN) -> Tensor:
-        if self.activation == "relu":
-            (inner_F,) = backend.project(x, self.w_1, relu=True)
-        elif self.w_gate is None:
-            inner_F = activate(self.activation, *backend.project(x, self.w_1))
-        else:
-            gate_F, inner_F = backend.project(x, self.w_gate, self.w_1)
-            inner_F = activate(self.activation, gate_F) * inner_F
+        (inner_F,) = backend.project(x, *self.projections[0], activation=self.activation)
         (out,) = backend.project(inner_F, self.w_2)
         return out
 
@@ -78,8 +57,13 @@ class PredictionLayer(nn.Module):
         self.dense = nn.Linear(spec.d_model, spec.d_model)
         self.norm = build_norm(spec)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.norm(activate(self.activation, self.dense(x)))
+    @property
+    def projections(self) -> tuple[tuple[nn.Linear, ...], ...]:
+        return ((self.dense,),)
+
+    def forward(self, x: Tensor, backend: Backend = PLAIN) -> Tensor:
+        (inner,) = backend.project(x, self.dense, activation=self.activation)
+        return backend.norm(inner, self.norm)[1]
 
 
 class LabelLayer(nn.Module):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from hark.model.patterns import Observed, Packed, Padded, Pattern, Permuted
+from hark.model.positions import Positions
 
 Sink = Callable[[Tensor], object]
 
@@ -35,28 +36,23 @@ class Layout:
         return self.wrap(lambda name, pattern: Observed(pattern, sinks[name]) if name in sinks else pattern)
 
 
-Bias = Callable[[int], Tensor | None]
-"""What the positions below a number add to the scores of self-attention (`Positions.bias`)."""
-
-
-def no_bias(length: int) -> None:  # noqa: ARG001
-    return None
+NONE = Positions()
 
 
 def padded_layout(
-    source_lengths_B: Tensor, target_lengths_B: Tensor, source_bias: Bias = no_bias, target_bias: Bias = no_bias
+    source_lengths_B: Tensor, target_lengths_B: Tensor, source: Positions = NONE, target: Positions = NONE
 ) -> Layout:
     """One sentence per row, padded at the end to the longest."""
-    source_BS, encoder = padded_text(source_lengths_B, bias=source_bias)
-    target_BT, decoder = padded_text(target_lengths_B, causal=True, bias=target_bias)
+    source_BS, encoder = padded_text(source_lengths_B, source)
+    target_BT, decoder = padded_text(target_lengths_B, target, causal=True)
     return of_translation(source_BS, target_BT, encoder, decoder, Padded(encoder.keys_BS))
 
 
-def padded_text(lengths_B: Tensor, causal: bool = False, bias: Bias = no_bias) -> tuple[Tensor, Padded]:
+def padded_text(lengths_B: Tensor, positions: Positions = NONE, causal: bool = False) -> tuple[Tensor, Padded]:
     """The positions 0, 1, 2, ... of each row, and the self-attention pattern of one side."""
     positions_BT = torch.arange(int(lengths_B.max()), device=lengths_B.device).expand(len(lengths_B), -1)
     keys_BT = None if causal else positions_BT < lengths_B[:, None]
-    return positions_BT, Padded(keys_BT, causal, bias(positions_BT.shape[1]))
+    return positions_BT, Padded(keys_BT, causal, positions.bias(positions_BT.shape[1]))
 
 
 def packed_layout(
@@ -66,20 +62,25 @@ def packed_layout(
     target_positions: Tensor,
     longest: int,
     fused: bool = False,
-    source_bias: Bias = no_bias,
-    target_bias: Bias = no_bias,
+    source: Positions = NONE,
+    target: Positions = NONE,
 ) -> Layout:
     """Sentences end to end. `longest` is passed in to avoid waiting for the device; `fused` selects our own kernels."""
-    encoder, decoder, cross = (
-        Packed(source_cu, source_cu, longest, bias_HTS=source_bias(longest)),
-        Packed(target_cu, target_cu, longest, causal=True, bias_HTS=target_bias(longest)),
-        Packed(target_cu, source_cu, longest),
-    )
-    if fused:
-        source, target = len(source_positions), len(target_positions)
-        encoder, decoder = encoder.with_ranges(source, source), decoder.with_ranges(target, target)
-        cross = cross.with_ranges(target, source)
+    slots = len(source_positions), len(target_positions)
+    encoder = packed_text(source_cu, slots[0], longest, source, fused=fused)
+    decoder = packed_text(target_cu, slots[1], longest, target, causal=True, fused=fused)
+    cross = Packed(target_cu, source_cu, longest)
+    cross = cross.with_ranges(slots[1], slots[0]) if fused else cross
     return of_translation(source_positions, target_positions, encoder, decoder, cross)
+
+
+def packed_text(
+    cu: Tensor, slots: int, longest: int, positions: Positions, causal: bool = False, fused: bool = False
+) -> Packed:
+    """The self-attention pattern of one side."""
+    if fused:
+        return Packed(cu, cu, longest, causal).with_ranges(slots, slots, positions.distances(longest))
+    return Packed(cu, cu, longest, causal, positions.bias(longest))
 
 
 def of_translation(source: Tensor, target: Tensor, encoder: Pattern, decoder: Pattern, cross: Pattern) -> Layout:

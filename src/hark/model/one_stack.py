@@ -9,8 +9,7 @@ from hark.config import ModelConfig
 from hark.model.embedding import Embedding
 from hark.model.interface import Model, Stack, Streams, initialise
 from hark.model.layers import LabelLayer, PredictionLayer, build_norm
-from hark.model.layout import Layout, padded_text
-from hark.model.patterns import Packed
+from hark.model.layout import Layout, packed_text, padded_text
 from hark.model.positions import build_positions
 from hark.model.spec import StackSpec, stacks_of
 
@@ -58,13 +57,13 @@ class OneStack(Model):
         return {self.name: self.stack}
 
     def packed_layout(self, cu: Streams, positions: Streams, longest: int, fused: bool = False) -> Layout:
-        slots = len(positions["target"])
-        bias_HTS = self.target_positions.bias(longest)
-        pattern = Packed(cu["target"], cu["target"], longest, self.stack.spec.causal, bias_HTS)
-        return Layout(positions, {self.name: pattern.with_ranges(slots, slots) if fused else pattern})
+        slots, causal = len(positions["target"]), self.stack.spec.causal
+        return Layout(
+            positions, {self.name: packed_text(cu["target"], slots, longest, self.target_positions, causal, fused)}
+        )
 
     def padded_layout(self, lengths: Streams) -> Layout:
-        positions_BT, pattern = padded_text(lengths["target"], self.stack.spec.causal, self.target_positions.bias)
+        positions_BT, pattern = padded_text(lengths["target"], self.target_positions, self.stack.spec.causal)
         return Layout({"target": positions_BT}, {self.name: pattern})
 
     def states(self, tokens: Tensor, layout: Layout) -> Tensor:
@@ -79,7 +78,12 @@ class OneStack(Model):
 
     def predicting(self, states: Tensor) -> Tensor:
         """What the output projection reads: the states of tokens, after the layer that may precede it."""
-        return states if self.prediction is None else self.prediction(states)
+        match self.prediction:
+            case PredictionLayer():
+                return self.prediction(states, self.backend)
+            case LabelLayer():
+                return self.prediction(states)
+        return states
 
     def forward(self, tokens: Tensor, layout: Layout) -> Tensor:
         return self.logits(self.hidden({"target": tokens}, layout))

@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from hark.errors import HarkError
+from hark.model.positions import DistanceBias
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Maps the queries, keys and values of the heads to their outputs."""
@@ -115,7 +116,7 @@ class Packed(Pattern):
     Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees only `k_cu[i]:k_cu[i+1]`; sentences may be empty.
     `longest` bounds the lengths on both sides and is known without waiting for the device. `bias_HTS` is added to the
     scores by the positions of query and key in their sentences, and covers `longest` positions. `ranges` is set if our
-    own kernels are used (`with_ranges`).
+    own kernels are used (`with_ranges`), and then a bias is one of `distances`.
     """
 
     q_cu: Tensor
@@ -124,19 +125,22 @@ class Packed(Pattern):
     causal: bool = False
     bias_HTS: Tensor | None = None
     ranges: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
+    distances: DistanceBias | None = None
 
-    def with_ranges(self, n_q: int, n_k: int) -> "Packed":
-        """Return this pattern for a fixed number of slots, computed by our own kernels."""
+    def with_ranges(self, n_q: int, n_k: int, distances: DistanceBias | None = None) -> "Packed":
+        """Return this pattern for a fixed number of slots, computed by our own kernels, which know biases only by
+        distance."""
         from hark.model.kernels.attention import make_ranges
 
         if self.bias_HTS is not None:
-            raise HarkError("our training kernels do not support an attention bias; train on the plain path")
-        return replace(self, ranges=make_ranges(self.q_cu, self.k_cu, n_q, n_k, self.causal))
+            raise HarkError("our training kernels support an attention bias only by distance; train on the plain path")
+        ranges = make_ranges(self.q_cu, self.k_cu, n_q, n_k, self.causal)
+        return replace(self, ranges=ranges, distances=distances)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        k, v = match_heads(q, k, v)
         if self.ranges is not None:
             return self.ranged(q, k, v, self.ranges)
+        k, v = match_heads(q, k, v)
         narrow = max(q.shape[-1], v.shape[-1]) <= FLASH_WIDEST
         if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16) and self.bias_HTS is None and narrow:
             return self.flash(q, k, v)
@@ -154,15 +158,15 @@ class Packed(Pattern):
             return None
         return self.bias_HTS[:, packed_positions(self.q_cu, len(q))[:, None], packed_positions(self.k_cu, len(k))]
 
-    @staticmethod
-    def ranged(q: Tensor, k: Tensor, v: Tensor, ranges: tuple[Tensor, ...]) -> Tensor:
+    def ranged(self, q: Tensor, k: Tensor, v: Tensor, ranges: tuple[Tensor, ...]) -> Tensor:
         """Our own kernels, which require the same width for keys and values, and divide by its square root."""
         from hark.model.kernels.attention import RangedAttention
 
         q_wide, k_wide, v_wide = widen(q, k, v)
         if q_wide is not q:
             q_wide = q_wide * math.sqrt(q_wide.shape[-1] / q.shape[-1])
-        out: Tensor = RangedAttention.apply(q_wide, k_wide, v_wide, *ranges)
+        bias = () if self.distances is None else (self.distances.bias_HB, self.distances.step_D)
+        out: Tensor = RangedAttention.apply(q_wide, k_wide, v_wide, *(bias or (None, None)), self.longest, *ranges)
         return out[..., : v.shape[-1]]
 
     def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:

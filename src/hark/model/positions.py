@@ -58,6 +58,25 @@ class Rotation:
         return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
 
 
+@dataclass(frozen=True, eq=False)
+class DistanceBias:
+    """What is added to the scores of self-attention, by head and by how far the key is ahead of the query.
+
+    Distances are those from `-reach` to `reach`, and all farther ones count as these. Each belongs to a step with a
+    bias, and the steps do not decrease; without `step_D`, each is a step of its own.
+    """
+
+    bias_HB: Tensor
+    step_D: Tensor | None = None
+
+    def table(self, length: int) -> Tensor:
+        """bias_HTS, by the positions of query and key below `length`."""
+        reach = (self.bias_HB.shape[1] if self.step_D is None else len(self.step_D)) // 2
+        position = torch.arange(length, device=self.bias_HB.device)
+        at_TS = (position - position[:, None]).clamp(-reach, reach) + reach
+        return self.bias_HB[:, at_TS if self.step_D is None else self.step_D[at_TS]]
+
+
 class Positions(nn.Module):
     """No positional encoding, and the base class of those that add to the embeddings or rotate queries and keys."""
 
@@ -67,9 +86,14 @@ class Positions(nn.Module):
     def rotation(self, positions: Tensor) -> Rotation | None:  # noqa: ARG002
         return None
 
-    def bias(self, length: int) -> Tensor | None:  # noqa: ARG002
-        """Added to the scores of self-attention: bias_HTS, by the positions of query and key below `length`."""
+    def distances(self, length: int) -> DistanceBias | None:  # noqa: ARG002
+        """Added to the scores of self-attention, for positions below `length`."""
         return None
+
+    def bias(self, length: int) -> Tensor | None:
+        """The same as bias_HTS, by the positions of query and key."""
+        distances = self.distances(length)
+        return None if distances is None else distances.table(length)
 
 
 class Sinusoidal(Positions):
@@ -130,9 +154,9 @@ class Alibi(Positions):
         super().__init__()
         self.register_buffer("slopes_H", alibi_slopes(spec.n_heads), persistent=False)
 
-    def bias(self, length: int) -> Tensor:
-        position = torch.arange(length, device=self.slopes_H.device)
-        return -self.slopes_H[:, None, None] * (position[:, None] - position).abs()
+    def distances(self, length: int) -> DistanceBias:
+        ahead = torch.arange(1 - length, length, device=self.slopes_H.device)
+        return DistanceBias(-self.slopes_H[:, None] * ahead.abs())
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
@@ -148,15 +172,21 @@ class Relative(Positions):
     """Relative positions (Raffel et al., 2020): each head has a learned bias for each bucket of distances, which the
     layers of a stack share. A decoder has one kind of distances, back to earlier tokens; an encoder has two."""
 
+    bucket_B: Tensor
+    step_D: Tensor
+
     def __init__(self, spec: StackSpec) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(spec.relative_buckets, spec.n_heads))
-        self.causal, self.farthest = spec.causal, spec.relative_distance
+        # Far keys have the same bucket. In the order of distances, each bucket comes once; not all of them come.
+        ahead = torch.arange(-spec.relative_distance, spec.relative_distance + 1)
+        bucket_D = relative_buckets(ahead, spec.relative_buckets, spec.relative_distance, spec.causal)
+        bucket_B, step_D = bucket_D.unique_consecutive(return_inverse=True)
+        self.register_buffer("bucket_B", bucket_B, persistent=False)
+        self.register_buffer("step_D", step_D, persistent=False)
 
-    def bias(self, length: int) -> Tensor:
-        position = torch.arange(length, device=self.weight.device)
-        bucket_TS = relative_buckets(position - position[:, None], len(self.weight), self.farthest, self.causal)
-        return F.embedding(bucket_TS, self.weight).permute(2, 0, 1)
+    def distances(self, length: int) -> DistanceBias:  # noqa: ARG002
+        return DistanceBias(F.embedding(self.bucket_B, self.weight).T, self.step_D)
 
 
 def relative_buckets(ahead: Tensor, buckets: int, farthest: int, causal: bool) -> Tensor:

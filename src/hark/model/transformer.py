@@ -71,11 +71,10 @@ class Transformer(Model):
 
     def packed_layout(self, cu: Streams, positions: Streams, longest: int, fused: bool = False) -> Layout:
         streams = cu["source"], cu["target"], positions["source"], positions["target"]
-        return packed_layout(*streams, longest, fused, self.source_positions.bias, self.target_positions.bias)
+        return packed_layout(*streams, longest, fused, self.source_positions, self.target_positions)
 
     def padded_layout(self, lengths: Streams) -> Layout:
-        biases = self.source_positions.bias, self.target_positions.bias
-        return padded_layout(lengths["source"], lengths["target"], *biases)
+        return padded_layout(lengths["source"], lengths["target"], self.source_positions, self.target_positions)
 
     def hidden(self, tokens: Streams, layout: Layout) -> Tensor:
         positions, patterns = layout.positions, layout.patterns

@@ -177,8 +177,6 @@ def fallback_reason(config: Config, processes: Processes) -> str | None:
         "several processes": processes.world > 1,
         "padded batches": config.batches.kind != "packed",
         "float32": config.train.precision == "float32",
-        "RMSNorm, which our kernels were not measured with": config.model.norm_kind == "rms" and not kernels.MEASURED,
-        "an attention bias, which our kernels do not have": config.model.biases_scores,
         "an order of prediction, which our kernels do not have": config.batches.any_order > 0,
         "an output bias, which our loss kernel does not support": config.model.output_bias,
         "labels, which our loss kernel does not support": config.model.labels is not None,

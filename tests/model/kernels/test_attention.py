@@ -1,5 +1,6 @@
 """Our attention kernels against the explicit softmax, run by Triton's interpreter, with gradients."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -11,18 +12,22 @@ from torch import Tensor
 from hark.config import ModelConfig
 from hark.model.kernels import LONGEST, WIDTHS, available, cover
 from hark.model.patterns import Observed, Packed
+from hark.model.positions import build_positions
+from hark.model.spec import stacks_of
 from tests.model.oracle import cumulative
 
 kernels = pytest.importorskip("hark.model.kernels.attention", reason="Triton is not installed", exc_type=ImportError)
 from hark.model.kernels.linear import are_adjacent, join  # noqa: E402
 
+SPEC = stacks_of(ModelConfig(relative_buckets=8, relative_distance=12))["encoder"]
 EDGES = [0, 1, 15, 16, 17, 32, 33, 64, 65, 128, 129, 200]
 
 
 def check(q_lengths: list[int], k_lengths: list[int] | None, causal: bool, width: int, heads: int = 2) -> None:
     """Compare outputs and gradients of self- or cross-attention on random inputs."""
     over = q_lengths if k_lengths is None else k_lengths
-    plain = Packed(cumulative(torch.tensor(q_lengths)), cumulative(torch.tensor(over)), max(*q_lengths, *over), causal)
+    longest = max(*q_lengths, *over)
+    plain = Packed(cumulative(torch.tensor(q_lengths)), cumulative(torch.tensor(over)), longest, causal)
     upstream = torch.randn(sum(q_lengths), heads, width)
     if k_lengths is None:
         values = [torch.randn(sum(q_lengths), 3, heads, width)]
@@ -79,13 +84,65 @@ def test_any_mix_of_lengths(pairs: list[tuple[int, int]], seed: int) -> None:
     check([q for q, _ in pairs], [k for _, k in pairs], False, 16, heads=1)
 
 
-def test_the_longest_sentence() -> None:
-    check([3, LONGEST, 20], None, True, 16, heads=1)
+@pytest.fixture
+def large_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For sequences of any length the tiles of long ones, and parts without masks."""
+    monkeypatch.setattr(kernels, "LONG", 0)
 
 
-def test_a_sentence_that_awaits_its_measurement() -> None:
-    """As `kernels.MEASURED` promises."""
-    check([3, LONGEST + 190], None, True, 16, heads=1)
+@pytest.mark.usefixtures("large_tiles")
+@pytest.mark.parametrize("causal", [False, True])
+def test_large_tiles(causal: bool) -> None:
+    check([150, 3, 0, 64, 290], None, causal, 16, heads=1)
+
+
+@pytest.mark.usefixtures("large_tiles")
+def test_large_tiles_in_cross_attention() -> None:
+    check([150, 3, 64], [7, 128, 260], False, 16, heads=1)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_long_sequences(causal: bool) -> None:
+    check([3, 700], None, causal, 16, heads=1)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("positions", ["relative", "alibi"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_biases_by_distance(causal: bool, positions: str, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if large:
+        monkeypatch.setattr(kernels, "LONG", 0)
+    lengths, heads = [5, 90, 1, 40], 2
+    spec = replace(SPEC, causal=causal, positions=positions, n_heads=heads)  # type: ignore[arg-type]
+    module = build_positions(spec)
+    weights = list(module.parameters())
+    for weight in weights:
+        torch.nn.init.normal_(weight)
+    cu, n = cumulative(torch.tensor(lengths)), sum(lengths)
+    fused = Packed(cu, cu, 90, causal).with_ranges(n, n, module.distances(90))
+    exact = Observed(Packed(cu, cu, 90, causal, bias_HTS=module.bias(90)), lambda _: None)
+    values, upstream, results = torch.randn(n, 3, heads, 16), torch.randn(n, heads, 16), []
+    for pattern in (fused, exact):
+        qkv = values.clone().requires_grad_()
+        out = pattern(*qkv.unbind(1))
+        results.append([out, *torch.autograd.grad(out, [qkv, *weights], upstream)])
+    for mine, true in zip(*results, strict=True):
+        torch.testing.assert_close(mine, true, atol=5e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_heads_that_share_keys_and_values(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if large:
+        monkeypatch.setattr(kernels, "LONG", 0)
+    cu = cumulative(torch.tensor([5, 17, 140]))
+    plain = Packed(cu, cu, 140, causal=True)
+    values, upstream, results = torch.randn(162, 6 + 2 + 2, 16), torch.randn(162, 6, 16), []
+    for pattern in (plain.with_ranges(162, 162), Observed(plain, lambda _: None)):
+        qkv = values.clone().requires_grad_()
+        out = pattern(*qkv.split([6, 2, 2], dim=1))
+        results.append([out, *torch.autograd.grad(out, qkv, upstream)])
+    for fast, exact in zip(*results, strict=True):
+        torch.testing.assert_close(fast, exact, atol=3e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("apart", [(), (0,), (0, 1), (1, 2), (0, 1, 2)], ids=str)

@@ -1,11 +1,13 @@
-"""Matrix products with bias and ReLU against PyTorch, run by Triton's interpreter."""
+"""Matrix products with bias and activation against PyTorch, run by Triton's interpreter."""
+
+from typing import get_args
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hark.model.backends import JoinedLinear
+from hark.config import Activation
+from hark.model.backends import PLAIN, JoinedLinear
 
 kernels = pytest.importorskip("hark.model.kernels.linear", reason="Triton is not installed", exc_type=ImportError)
 
@@ -13,23 +15,27 @@ pytestmark = pytest.mark.usefixtures("few_programs")
 
 
 @pytest.mark.parametrize(("n", "inner", "width"), [(1, 8, 16), (70, 24, 40), (300, 16, 200)])
-@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("activation", [None, *get_args(Activation)])
 @pytest.mark.parametrize("has_bias", [False, True])
-def test_equals_pytorch(n: int, inner: int, width: int, relu: bool, has_bias: bool) -> None:
+def test_equals_pytorch(n: int, inner: int, width: int, activation: Activation | None, has_bias: bool) -> None:
     x, upstream = torch.randn(n, inner, requires_grad=True), torch.randn(n, width)
-    layer = nn.Linear(inner, width, bias=has_bias)
-    plain = layer(x)
+    gated = activation in ("swiglu", "geglu")
+    layers = [nn.Linear(inner, width, bias=has_bias) for _ in range(2 if gated else 1)]
+    weights = [weight for layer in layers for weight in layer.parameters()]
     results = [
-        [out, *torch.autograd.grad(out, [x, *layer.parameters()], upstream)]
-        for out in (*multiply(x, layer, relu=relu), F.relu(plain) if relu else plain)
+        [out, *torch.autograd.grad(out, [x, *weights], upstream)]
+        for (out,) in (multiply(x, *layers, activation=activation), PLAIN.project(x, *layers, activation=activation))
     ]
     for fast, exact in zip(*results, strict=True):
         torch.testing.assert_close(fast, exact, atol=1e-4, rtol=1e-4)
 
 
-def multiply(x: Tensor, *linears: nn.Linear, relu: bool = False, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+def multiply(
+    x: Tensor, *linears: nn.Linear, activation: Activation | None = None, dtype: torch.dtype = torch.float32
+) -> list[Tensor]:
     joined = JoinedLinear(*linears, dtype=dtype)
-    return kernels.Product.apply(x.to(dtype), joined.weight, joined.bias, relu, *joined.originals)  # type: ignore[no-any-return]
+    found = kernels.Product.apply(x.to(dtype), joined.weight, joined.bias, activation, *joined.originals)
+    return list(found)
 
 
 @pytest.mark.parametrize("used", [(0, 1, 2), (0, 2), (1,)], ids=str)
@@ -53,12 +59,6 @@ def test_adjacent_columns_are_joined_without_copying() -> None:
     for columns in (parts[:2], parts[::-1], [each.clone() for each in parts], [whole[:3, :6], whole[1:4, 6:]]):
         assert torch.equal(kernels.join(columns), torch.cat(list(columns), dim=1))
         assert kernels.join(columns).data_ptr() != columns[0].data_ptr()
-
-
-@pytest.mark.parametrize("rows", [1, 63, 64, 65, 1000])
-def test_parts_add_up(rows: int) -> None:
-    parts = torch.randn(rows, 40)
-    torch.testing.assert_close(kernels.add_parts(parts), parts.sum(0), atol=1e-4, rtol=1e-4)
 
 
 def test_leading_axes_and_precisions() -> None:

@@ -108,23 +108,34 @@ def same(fast: list[Tensor], exact: list[Tensor]) -> None:
 
 
 @pytest.mark.parametrize("p", [0.0, 0.4])
-def test_add_dropout(p: float) -> None:
+@pytest.mark.parametrize("bypass", [False, True])
+@pytest.mark.parametrize("rms", [False, True])
+def test_a_deferred_sum_equals_pytorch_in_float64(p: float, bypass: bool, rms: bool) -> None:
     n, width, seed = 9, 48, torch.tensor([12345])
-    keep = dropout_mask(seed, n, width, p).round(decimals=4)
-    (x, s, _, _), upstream = draw(n, width)
-    x, s = inputs = x.requires_grad_(), s.requires_grad_()
-    out = norm.AddDropout.apply(x, s, seed, p)
-    torch.testing.assert_close(out, x + s * keep, atol=1e-4, rtol=1e-4)
-    dx, ds = torch.autograd.grad(out, inputs, upstream)
-    torch.testing.assert_close(dx, upstream)
-    torch.testing.assert_close(ds, upstream * keep, atol=1e-4, rtol=1e-4)
+    keep = (dropout_mask(seed, n, width, p) > 0.5).double() / (1 - p)
+    values, upstream = draw(n, width)
+    values = values[: 3 if rms else 4]
+
+    def ours(x: Tensor, s: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        z, y = norm.AddNormWithSum.apply(x, s, weight, bias, seed, p, EPS)
+        return y * upstream + (z.square() if bypass else 0)
+
+    def theirs(x: Tensor, s: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        z = x + s * keep
+        normed = F.rms_norm(z, (width,), weight, EPS) if rms else F.layer_norm(z, (width,), weight, bias, EPS)
+        return normed * upstream + (z.square() if bypass else 0)
+
+    fast = with_gradients(ours, values, upstream)
+    same(fast, with_gradients(theirs, [each.double() for each in values], upstream))
 
 
 def test_dropout_keeps_the_right_share_independently(monkeypatch: pytest.MonkeyPatch) -> None:
     n, width, p = 128, 128, 0.1
     monkeypatch.setattr(norm, "ROWS", n)  # one program; a mask depends only on seed and position
     seeds, ones = (torch.tensor([seed]) for seed in (1, 2, 77_777_777)), torch.ones(n, width)
-    masks = [(norm.add_dropout(None, ones, seed, p) > 0.5).double() for seed in seeds]
+    weight, bias, zeros = torch.ones(width), torch.zeros(width), torch.zeros(n, width)
+    sums = (norm.AddNormWithSum.apply(zeros, ones, weight, bias, seed, p, EPS)[0] for seed in seeds)
+    masks = [(each > 0.5).double() for each in sums]
     for mask in masks:
         # Within five standard deviations.
         assert abs(mask.mean().item() - 0.9) < 5 * (0.09 / (n * width)) ** 0.5
@@ -147,3 +158,6 @@ def test_precision_of_outputs_and_gradients() -> None:
     out = norm.AddNorm.apply(x, s, torch.ones(32), torch.zeros(32), torch.tensor([1]), 0.0, EPS)
     out.float().sum().backward()
     assert (out.dtype, x.grad.dtype, s.grad.dtype) == (torch.bfloat16, torch.float32, torch.bfloat16)  # type: ignore[union-attr]
+    z, y = norm.AddNormWithSum.apply(x, s, torch.ones(32), torch.zeros(32), torch.tensor([1]), 0.0, EPS)
+    dx, ds = torch.autograd.grad((z + y).float().sum(), (x, s))
+    assert (z.dtype, y.dtype, dx.dtype, ds.dtype) == (*2 * [torch.bfloat16], torch.float32, torch.bfloat16)

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 
 WIDTHS = (16, 32, 64, 128)
 """Head widths that the kernels are tested with."""
-LONGEST = 512
-"""The longest sentence that they train with."""
-MEASURED = False
-"""Whether RMSNorm, and sentences above `LONGEST`, were measured with our kernels on a GPU. Triton's interpreter tests
-both; until they are measured, they train on the plain path. To be set to True, or removed, after
-`benchmarks.shapes` and `tests/gpu`."""
+LONGEST = 4096
+"""The longest sequence that they are tested with."""
 
 
 def available() -> bool:
@@ -35,8 +31,8 @@ def available() -> bool:
 
 
 def cover(config: ModelConfig, longest: int) -> bool:
-    """Whether the kernels are tested with these head widths and this sentence length."""
-    return config.k_width in WIDTHS and config.v_width in WIDTHS and (longest <= LONGEST or MEASURED)
+    """Whether the kernels are tested with these head widths and this length of sequences."""
+    return config.k_width in WIDTHS and config.v_width in WIDTHS and longest <= LONGEST
 
 
 def fuse(model: "Model", dtype: torch.dtype = torch.bfloat16) -> Callable[[], None]:

@@ -6,8 +6,12 @@ tokens. Here a tile is a block of consecutive rows, whatever sentences they belo
 is processed block by block with the online softmax of Dao et al. (2022). Any mix of lengths works, without sorting or
 counting on the host.
 
+Long sequences take larger tiles, and no masks where all rows of a block see all columns: between the last of their
+first keys and the first of their ends.
+
 Queries, keys and values stay adjacent in memory, as one projection writes them, and so do their gradients: nothing is
-copied.
+copied. Several heads of queries may share one of keys and values. A bias may be added to the scores, by head and by the
+step that a distance falls into (`positions.DistanceBias`).
 """
 
 from typing import Any, NamedTuple
@@ -19,12 +23,34 @@ from torch import Tensor
 
 from hark.model.kernels.linear import are_adjacent
 
-ROWS = 64
-"""Queries per program (in the backward pass also: keys)."""
-COLUMNS = 32
-"""Keys per iteration (in the backward pass also: queries)."""
 LOG2_E = tl.constexpr(1.4426950408889634)
 FAR = tl.constexpr(2**30)
+
+
+class Tiles(NamedTuple):
+    """Rows of a program, columns of an iteration, and how the GPU runs them."""
+
+    rows: int
+    columns: int
+    warps: int
+    stages: int
+
+    def options(self) -> dict[str, int]:
+        return {"ROWS": self.rows, "COLUMNS": self.columns, "num_warps": self.warps, "num_stages": self.stages}
+
+
+class Sizes(NamedTuple):
+    """The tiles of the three kernels."""
+
+    forward: Tiles
+    queries: Tiles
+    keys: Tiles
+
+
+SENTENCES = Sizes(Tiles(64, 32, 4, 3), Tiles(64, 32, 4, 3), Tiles(64, 32, 4, 3))
+WINDOWS = Sizes(Tiles(128, 64, 4, 3), Tiles(128, 64, 8, 3), Tiles(128, 64, 8, 3))
+"""For sequences longer than `LONG`."""
+LONG = 256
 
 
 class Ranges(NamedTuple):
@@ -47,10 +73,12 @@ def make_ranges(q_cu: Tensor, k_cu: Tensor, n_q: int, n_k: int, causal: bool) ->
 
 
 @triton.jit
-def load_rows(base, stride, rows, end, head, K: tl.constexpr):
-    """Load rows of one head, with zeros beyond `end`."""
+def load_rows(base, stride, rows, end, head, K: tl.constexpr, MASKED: tl.constexpr):
+    """Load rows of one head; if masked, with zeros beyond `end`."""
     at = base + rows[:, None] * stride + head * K + tl.arange(0, K)[None, :]
-    return tl.load(at, mask=(rows < end)[:, None], other=0.0)
+    if MASKED:
+        return tl.load(at, mask=(rows < end)[:, None], other=0.0)
+    return tl.load(at)
 
 
 @triton.jit
@@ -60,39 +88,82 @@ def store_rows(base, stride, values, rows, end, head, K: tl.constexpr):
 
 
 @triton.jit
-def load_range(first_at, end_at, rows, n):
-    """Load the ranges of a block of rows, and their union. Rows beyond `n` have an empty range."""
+def load_range(first_at, end_at, rows, n, COLUMNS: tl.constexpr, SPLIT: tl.constexpr):
+    """Load the ranges of a block of rows, their union, and the part of it, in whole tiles, that needs no mask. Rows
+    beyond `n` have an empty range."""
     first = tl.load(first_at + rows, mask=rows < n, other=FAR)
     end = tl.load(end_at + rows, mask=rows < n, other=0)
-    return first, end, tl.min(first, 0), tl.max(end, 0)
+    lowest, highest = tl.min(first, 0), tl.max(end, 0)
+    full, full_end = highest, highest
+    if SPLIT:
+        full = lowest + tl.cdiv(tl.max(tl.where(rows < n, first, 0), 0) - lowest, COLUMNS) * COLUMNS
+        full = tl.minimum(full, highest)
+        full_end = full + tl.maximum(tl.min(tl.where(rows < n, end, FAR), 0) - full, 0) // COLUMNS * COLUMNS
+    return first, end, lowest, full, full_end, highest
 
 
 @triton.jit
-def forward_block(
-    q_at, k_at, v_at, out_at, log_sum_at, first_at, end_at, n_q, q_stride, k_stride, scale,
-    H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+def add_bias(scores, bias_at, ahead, head, reach):
+    """Add a bias, in units of log2, by head and by how far the key is ahead of the query."""
+    near = tl.minimum(tl.maximum(ahead, -reach), reach) + reach
+    return scores + tl.load(bias_at + head * (2 * reach + 1) + near)
+
+
+@triton.jit
+def forward_span(
+    begin_at, stop, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach, head,
+    k_head, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
-    head = tl.program_id(0)
-    i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
-    first, end, lowest, highest = load_range(first_at, end_at, i, n_q)
-    q = load_rows(q_at, q_stride, i, n_q, head, K)
-    top = tl.full([ROWS], float("-inf"), tl.float32)
-    total = tl.zeros([ROWS], tl.float32)
-    out = tl.zeros([ROWS, K], tl.float32)
-    for begin in range(lowest, highest, COLUMNS):
+    """Update output, sum and maximum with the keys of a span."""
+    for begin in range(begin_at, stop, COLUMNS):
         j = begin + tl.arange(0, COLUMNS)
-        k = load_rows(k_at, k_stride, j, highest, head, K)
-        v = load_rows(v_at, k_stride, j, highest, head, K)
+        k = load_rows(k_at, k_stride, j, stop, k_head, K, MASKED)
+        v = load_rows(v_at, v_stride, j, stop, k_head, K, MASKED)
         scores = tl.dot(q, tl.trans(k), input_precision="ieee") * (scale * LOG2_E)
-        seen = (j[None, :] >= first[:, None]) & (j[None, :] < end[:, None])
-        scores = tl.where(seen, scores, float("-inf"))
+        if BIAS:
+            scores = add_bias(scores, bias_at, j[None, :] - i[:, None], head, reach)
+        if MASKED:
+            seen = (j[None, :] >= first[:, None]) & (j[None, :] < end[:, None])
+            scores = tl.where(seen, scores, float("-inf"))
         new_top = tl.maximum(top, tl.max(scores, 1))
-        safe = tl.where(new_top == float("-inf"), 0.0, new_top)
+        safe = new_top
+        if MASKED:
+            safe = tl.where(new_top == float("-inf"), 0.0, new_top)
         p = tl.exp2(scores - safe[:, None])
         rescale = tl.exp2(top - safe)
         total = total * rescale + tl.sum(p, 1)
         out = out * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         top = new_top
+    return out, total, top
+
+
+@triton.jit
+def forward_block(
+    q_at, k_at, v_at, bias_at, out_at, log_sum_at, first_at, end_at, n_q, q_stride, k_stride, v_stride, scale, reach,
+    H: tl.constexpr, SHARE: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    BIAS: tl.constexpr, SPLIT: tl.constexpr,
+):  # fmt: skip
+    head = tl.program_id(0)
+    k_head = head // SHARE
+    i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    first, end, lowest, full, full_end, highest = load_range(first_at, end_at, i, n_q, COLUMNS, SPLIT)
+    q = load_rows(q_at, q_stride, i, n_q, head, K, True)
+    top = tl.full([ROWS], float("-inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    out = tl.zeros([ROWS, K], tl.float32)
+    out, total, top = forward_span(
+        lowest, full, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach, head,
+        k_head, K, COLUMNS, BIAS, True,
+    )  # fmt: skip
+    if SPLIT:
+        out, total, top = forward_span(
+            full, full_end, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach,
+            head, k_head, K, COLUMNS, BIAS, False,
+        )  # fmt: skip
+        out, total, top = forward_span(
+            full_end, highest, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale,
+            reach, head, k_head, K, COLUMNS, BIAS, True,
+        )  # fmt: skip
     sees_any = total > 0.0
     out = out * (1.0 / tl.where(sees_any, total, 1.0))[:, None]
     store_rows(out_at, H * K, out, i, n_q, head, K)
@@ -102,87 +173,193 @@ def forward_block(
 
 
 @triton.jit
-def backward_queries(
-    q_at, k_at, v_at, dout_at, out_at, log_sum_at, dq_at, along_at, first_at, end_at, n_q, q_stride, k_stride, scale,
-    H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+def sum_by_step(sums, slopes, ahead, seen, nearest, farthest, step_at, reach, STEPS: tl.constexpr):
+    """Add the slopes of a tile to the sums of their steps. `nearest` and `farthest`: the least and the most that a key
+    of the tile is ahead. Steps do not decrease with distance, so a tile far from the diagonal has one of them."""
+    steps = tl.arange(0, STEPS)
+    own = tl.load(step_at + tl.minimum(tl.maximum(ahead, -reach), reach) + reach)
+    lowest = tl.load(step_at + tl.minimum(tl.maximum(nearest, -reach), reach) + reach)
+    highest = tl.load(step_at + tl.minimum(tl.maximum(farthest, -reach), reach) + reach)
+    for step in range(lowest, highest + 1):
+        sums += tl.where(steps == step, tl.sum(tl.where(seen & (own == step), slopes, 0.0)), 0.0)
+    return sums
+
+
+@triton.jit
+def queries_span(
+    begin_at, stop, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end, k_stride, v_stride,
+    scale, reach, head, k_head, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr,
+    STEPS: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of a block of queries; and `along`, a term of the softmax gradient, for `backward_keys`."""
+    for begin in range(begin_at, stop, COLUMNS):
+        j = begin + tl.arange(0, COLUMNS)
+        k = load_rows(k_at, k_stride, j, stop, k_head, K, MASKED)
+        v = load_rows(v_at, v_stride, j, stop, k_head, K, MASKED)
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * (scale * LOG2_E)
+        if BIAS:
+            scores = add_bias(scores, bias_at, j[None, :] - i[:, None], head, reach)
+        p = tl.exp2(scores - log_sum[:, None])
+        seen = (j[None, :] >= first[:, None]) & (j[None, :] < end[:, None])
+        if MASKED:
+            p = tl.where(seen, p, 0.0)
+        dp = tl.dot(dout, tl.trans(v), input_precision="ieee")
+        slopes = p * (dp - along[:, None])
+        if STEPS:
+            # Among real rows: the last row of the block and the first, with the first column and the last.
+            nearest, farthest = begin - tl.max(i, 0), begin + COLUMNS - 1 - tl.min(i, 0)
+            sums = sum_by_step(
+                sums, slopes, j[None, :] - i[:, None], seen, nearest, farthest, step_at, reach, STEPS
+            )  # fmt: skip
+        dq += tl.dot(slopes.to(k.dtype), k, input_precision="ieee")
+    return dq, sums
+
+
+@triton.jit
+def backward_queries(
+    q_at, k_at, v_at, dout_at, out_at, log_sum_at, dq_at, along_at, first_at, end_at, bias_at, step_at, sums_at, n_q,
+    q_stride, k_stride, v_stride, scale, reach,
+    H: tl.constexpr, SHARE: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    BIAS: tl.constexpr, STEPS: tl.constexpr, SPLIT: tl.constexpr,
+):  # fmt: skip
+    """The gradient of a block of queries; `along`, a term of the softmax gradient, for `backward_keys`; and, with
+    STEPS, this block's part of the gradient of the bias."""
     head = tl.program_id(0)
+    k_head = head // SHARE
     i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
-    first, end, lowest, highest = load_range(first_at, end_at, i, n_q)
-    q = load_rows(q_at, q_stride, i, n_q, head, K)
-    dout = load_rows(dout_at, H * K, i, n_q, head, K)
-    out = load_rows(out_at, H * K, i, n_q, head, K)
+    first, end, lowest, full, full_end, highest = load_range(first_at, end_at, i, n_q, COLUMNS, SPLIT)
+    q = load_rows(q_at, q_stride, i, n_q, head, K, True)
+    dout = load_rows(dout_at, H * K, i, n_q, head, K, True)
+    out = load_rows(out_at, H * K, i, n_q, head, K, True)
     along = tl.sum(dout.to(tl.float32) * out.to(tl.float32), 1)
     tl.store(along_at + i * H + head, along, mask=i < n_q)
     log_sum = tl.load(log_sum_at + i * H + head, mask=i < n_q, other=float("inf"))
     dq = tl.zeros([ROWS, K], tl.float32)
-    for begin in range(lowest, highest, COLUMNS):
-        j = begin + tl.arange(0, COLUMNS)
-        k = load_rows(k_at, k_stride, j, highest, head, K)
-        v = load_rows(v_at, k_stride, j, highest, head, K)
-        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * (scale * LOG2_E)
-        seen = (j[None, :] >= first[:, None]) & (j[None, :] < end[:, None])
-        p = tl.where(seen, tl.exp2(scores - log_sum[:, None]), 0.0)
-        dp = tl.dot(dout, tl.trans(v), input_precision="ieee")
-        dq += tl.dot((p * (dp - along[:, None])).to(k.dtype), k, input_precision="ieee")
+    sums = tl.zeros([STEPS if STEPS else 1], tl.float32)
+    dq, sums = queries_span(
+        lowest, full, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end, k_stride,
+        v_stride, scale, reach, head, k_head, K, COLUMNS, BIAS, STEPS, True,
+    )  # fmt: skip
+    if SPLIT:
+        dq, sums = queries_span(
+            full, full_end, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end, k_stride,
+            v_stride, scale, reach, head, k_head, K, COLUMNS, BIAS, STEPS, False,
+        )  # fmt: skip
+        dq, sums = queries_span(
+            full_end, highest, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end,
+            k_stride, v_stride, scale, reach, head, k_head, K, COLUMNS, BIAS, STEPS, True,
+        )  # fmt: skip
     store_rows(dq_at, q_stride, dq * scale, i, n_q, head, K)
+    if STEPS:
+        tl.store(sums_at + (tl.program_id(1) * H + head) * STEPS + tl.arange(0, STEPS), sums)
+
+
+@triton.jit
+def keys_span(
+    begin_at, stop, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride, scale, reach,
+    head, H: tl.constexpr, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr, MASKED: tl.constexpr,
+):  # fmt: skip
+    for begin in range(begin_at, stop, COLUMNS):
+        i = begin + tl.arange(0, COLUMNS)
+        q = load_rows(q_at, q_stride, i, stop, head, K, MASKED)
+        dout = load_rows(dout_at, H * K, i, stop, head, K, MASKED)
+        if MASKED:
+            log_sum = tl.load(log_sum_at + i * H + head, mask=i < stop, other=float("inf"))
+            along = tl.load(along_at + i * H + head, mask=i < stop, other=0.0)
+        else:
+            log_sum, along = tl.load(log_sum_at + i * H + head), tl.load(along_at + i * H + head)
+        scores = tl.dot(k, tl.trans(q), input_precision="ieee") * (scale * LOG2_E)
+        if BIAS:
+            scores = add_bias(scores, bias_at, j[:, None] - i[None, :], head, reach)
+        p = tl.exp2(scores - log_sum[None, :])
+        if MASKED:
+            p = tl.where((i[None, :] >= first[:, None]) & (i[None, :] < end[:, None]), p, 0.0)
+        dv += tl.dot(p.to(dout.dtype), dout, input_precision="ieee")
+        dp = tl.dot(v, tl.trans(dout), input_precision="ieee")
+        dk += tl.dot((p * (dp - along[None, :])).to(q.dtype), q, input_precision="ieee")
+    return dk, dv
 
 
 @triton.jit
 def backward_keys(
-    q_at, k_at, v_at, dout_at, log_sum_at, along_at, dk_at, dv_at, first_at, end_at, n_k, q_stride, k_stride, scale,
-    H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    q_at, k_at, v_at, dout_at, log_sum_at, along_at, dk_at, dv_at, first_at, end_at, bias_at, n_k,
+    q_stride, k_stride, v_stride, scale, reach,
+    H: tl.constexpr, SHARE: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    BIAS: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of a block of keys and values, from the queries that see them."""
-    head = tl.program_id(0)
+    """The gradients of a block of keys and values, from the queries that see them, in all heads that share them."""
+    k_head = tl.program_id(0)
     j = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
-    first, end, lowest, highest = load_range(first_at, end_at, j, n_k)
-    k = load_rows(k_at, k_stride, j, n_k, head, K)
-    v = load_rows(v_at, k_stride, j, n_k, head, K)
+    first, end, lowest, full, full_end, highest = load_range(first_at, end_at, j, n_k, COLUMNS, SPLIT)
+    k = load_rows(k_at, k_stride, j, n_k, k_head, K, True)
+    v = load_rows(v_at, v_stride, j, n_k, k_head, K, True)
     dk = tl.zeros([ROWS, K], tl.float32)
     dv = tl.zeros([ROWS, K], tl.float32)
-    for begin in range(lowest, highest, COLUMNS):
-        i = begin + tl.arange(0, COLUMNS)
-        q = load_rows(q_at, q_stride, i, highest, head, K)
-        dout = load_rows(dout_at, H * K, i, highest, head, K)
-        log_sum = tl.load(log_sum_at + i * H + head, mask=i < highest, other=float("inf"))
-        along = tl.load(along_at + i * H + head, mask=i < highest, other=0.0)
-        scores = tl.dot(k, tl.trans(q), input_precision="ieee") * (scale * LOG2_E)
-        seen = (i[None, :] >= first[:, None]) & (i[None, :] < end[:, None])
-        p = tl.where(seen, tl.exp2(scores - log_sum[None, :]), 0.0)
-        dv += tl.dot(p.to(dout.dtype), dout, input_precision="ieee")
-        dp = tl.dot(v, tl.trans(dout), input_precision="ieee")
-        dk += tl.dot((p * (dp - along[None, :])).to(q.dtype), q, input_precision="ieee")
-    store_rows(dk_at, k_stride, dk * scale, j, n_k, head, K)
-    store_rows(dv_at, k_stride, dv, j, n_k, head, K)
+    for head in range(k_head * SHARE, k_head * SHARE + SHARE):
+        dk, dv = keys_span(
+            lowest, full, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride, scale,
+            reach, head, H, K, COLUMNS, BIAS, True,
+        )  # fmt: skip
+        if SPLIT:
+            dk, dv = keys_span(
+                full, full_end, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride,
+                scale, reach, head, H, K, COLUMNS, BIAS, False,
+            )  # fmt: skip
+            dk, dv = keys_span(
+                full_end, highest, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride,
+                scale, reach, head, H, K, COLUMNS, BIAS, True,
+            )  # fmt: skip
+    store_rows(dk_at, k_stride, dk * scale, j, n_k, k_head, K)
+    store_rows(dv_at, v_stride, dv, j, n_k, k_head, K)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges) -> tuple[Tensor, Tensor]:
+class Call(NamedTuple):
+    """What the three kernels share: the bias by head and distance, in units of log2, and its reach; and the sizes."""
+
+    bias_HD: Tensor | None
+    sizes: Sizes
+
+    @property
+    def reach(self) -> int:
+        return 0 if self.bias_HD is None else self.bias_HD.shape[1] // 2
+
+    def options(self, tiles: Tiles, q: Tensor, k: Tensor) -> dict[str, Any]:
+        shape = {"H": q.shape[1], "SHARE": q.shape[1] // k.shape[1], "K": q.shape[2]}
+        return {**shape, "BIAS": self.bias_HD is not None, "SPLIT": self.sizes is WINDOWS, **tiles.options()}
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges, call: Call) -> tuple[Tensor, Tensor]:
     """Return the heads' outputs and the log-sum-exp of the scores (base 2)."""
     n, h, width = q.shape
     out, log_sum = q.new_empty(n, h, width), q.new_empty(n, h, dtype=torch.float32)
-    forward_block[(h, triton.cdiv(n, ROWS))](
-        q, k, v, out, log_sum, *ranges[:2], n, q.stride(0), k.stride(0), width**-0.5,
-        H=h, K=width, ROWS=ROWS, COLUMNS=COLUMNS, num_warps=4, num_stages=3,
+    tiles = call.sizes.forward
+    forward_block[(h, triton.cdiv(n, tiles.rows))](
+        q, k, v, call.bias_HD, out, log_sum, *ranges[:2], n, q.stride(0), k.stride(0), v.stride(0), width**-0.5,
+        call.reach, **call.options(tiles, q, k),
     )  # fmt: skip
     return out, log_sum
 
 
 def attend_backward(
-    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, ranges: Ranges
-) -> tuple[Tensor, ...]:
-    """Return the gradients of q, k and v, in the same memory layout as these."""
+    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, ranges: Ranges, call: Call,
+    step_D: Tensor | None, steps: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
+    """Return the gradients of q, k and v, in the same memory layout as these; and that of the bias for each of `steps`
+    steps, unless there are none."""
     n, h, width = q.shape
     dq, dk, dv = (each for group in group_adjacent(q, k, v) for each in empty_like_group(group))
-    along = torch.empty_like(log_sum)
-    rest = (q.stride(0), k.stride(0), width**-0.5)
-    shape = {"H": h, "K": width, "ROWS": ROWS, "COLUMNS": COLUMNS, "num_warps": 4, "num_stages": 3}
-    backward_queries[(h, triton.cdiv(n, ROWS))](q, k, v, dout, out, log_sum, dq, along, *ranges[:2], n, *rest, **shape)
-    backward_keys[(h, triton.cdiv(len(k), ROWS))](
-        q, k, v, dout, log_sum, along, dk, dv, *ranges[2:], len(k), *rest, **shape
+    along, rest = torch.empty_like(log_sum), (q.stride(0), k.stride(0), v.stride(0), width**-0.5, call.reach)
+    tiles = call.sizes.queries
+    blocks, power = triton.cdiv(n, tiles.rows), triton.next_power_of_2(steps) if steps else 0
+    sums = log_sum.new_empty(blocks, h, power) if steps else None
+    backward_queries[(h, blocks)](
+        q, k, v, dout, out, log_sum, dq, along, *ranges[:2], call.bias_HD, step_D, sums, n, *rest,
+        STEPS=power, **call.options(tiles, q, k),
+    )  # fmt: skip
+    tiles = call.sizes.keys
+    backward_keys[(k.shape[1], triton.cdiv(len(k), tiles.rows))](
+        q, k, v, dout, log_sum, along, dk, dv, *ranges[2:], call.bias_HD, len(k), *rest, **call.options(tiles, q, k)
     )
-    return dq, dk, dv
+    return dq, dk, dv, None if sums is None else sums.sum(0)[:, :steps]
 
 
 def group_adjacent(q: Tensor, k: Tensor, v: Tensor) -> tuple[tuple[Tensor, ...], ...]:
@@ -195,23 +372,36 @@ def group_adjacent(q: Tensor, k: Tensor, v: Tensor) -> tuple[tuple[Tensor, ...],
 
 
 def empty_like_group(group: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    n, heads, width = group[0].shape
-    return group[0].new_empty(n, len(group), heads, width).unbind(1)
+    heads = [x.shape[1] for x in group]
+    n, _, width = group[0].shape
+    return group[0].new_empty(n, sum(heads), width).split(heads, dim=1)
 
 
 class RangedAttention(torch.autograd.Function):
-    """Self- or cross-attention of q_NHK over k_NHK and v_NHK, with a range of keys per query."""
+    """Self- or cross-attention of q_NHK over k_NHK and v_NHK, with a range of keys per query.
+
+    `bias_HB` is added to the scores of each head by the step of the distance, `step_D`: as far as `reach` back, ...,
+    as far ahead. Without steps it is by distance itself, and has no gradient."""
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, *ranges: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias_HB: Tensor | None, step_D: Tensor | None, longest: int,
+        *ranges: Tensor,
+    ) -> Tensor:  # fmt: skip
         groups = group_adjacent(q, k, v)
         q, k, v = (x.contiguous() if len(group) == 1 else x for group in groups for x in group)
-        out, log_sum = attend(q, k, v, Ranges(*ranges))
-        ctx.save_for_backward(q, k, v, out, log_sum, *ranges)
+        bias_HD = None
+        if bias_HB is not None:
+            bias_HD = (bias_HB if step_D is None else bias_HB[:, step_D]).float().mul(LOG2_E.value).contiguous()
+        call = Call(bias_HD, WINDOWS if longest > LONG else SENTENCES)
+        out, log_sum = attend(q, k, v, Ranges(*ranges), call)
+        ctx.save_for_backward(q, k, v, out, log_sum, bias_HD, step_D, *ranges)
+        ctx.sizes, ctx.steps = call.sizes, 0 if bias_HB is None or step_D is None else bias_HB.shape[1]
         return out
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, out, log_sum, *ranges = ctx.saved_tensors
-        gradients = attend_backward(dout.contiguous(), q, k, v, out, log_sum, Ranges(*ranges))
-        return *gradients, None, None, None, None
+        q, k, v, out, log_sum, bias_HD, step_D, *ranges = ctx.saved_tensors
+        call, steps = Call(bias_HD, ctx.sizes), ctx.steps if ctx.needs_input_grad[3] else 0
+        gradients = attend_backward(dout.contiguous(), q, k, v, out, log_sum, Ranges(*ranges), call, step_D, steps)
+        return *gradients, None, None, *(None for _ in ranges)

@@ -1,12 +1,23 @@
 """The backend that trains with our own kernels."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
+from hark.config import Activation
 from hark.model.backends import Backend, JoinedLinear, Norm, projections
 from hark.model.kernels.linear import Product
-from hark.model.kernels.norm import AddDropout, AddNorm, NormWithInput, draw_seed
+from hark.model.kernels.norm import AddNorm, AddNormWithSum, NormWithInput, draw_seed
 from hark.model.torch_private import copy_all
+
+
+class DeferredSum(NamedTuple):
+    """The sum `x + Dropout(s)` of pre-norm, left to the next norm, which computes both in one pass."""
+
+    x: Tensor
+    s: Tensor
+    p: float
 
 
 class FusedBackend(Backend):
@@ -21,16 +32,18 @@ class FusedBackend(Backend):
         every = self.joined.values()
         copy_all([x for each in every for x in each.copies], [x for each in every for x in each.originals])
 
-    def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
+    def project(self, x: Tensor, *linears: nn.Linear, activation: Activation | None = None) -> tuple[Tensor, ...]:
         """Cast x to 16 bits: the input of the first layer is in float32, like the embeddings."""
         joined = self.joined[linears]
-        return Product.apply(x.to(joined.weight.dtype), joined.weight, joined.bias, relu, *joined.originals)
+        return Product.apply(x.to(joined.weight.dtype), joined.weight, joined.bias, activation, *joined.originals)
 
-    def norm(self, x: Tensor, norm: Norm) -> tuple[Tensor, Tensor]:
+    def norm(self, x: Tensor | DeferredSum, norm: Norm) -> tuple[Tensor, Tensor]:
+        if isinstance(x, DeferredSum):
+            return AddNormWithSum.apply(x.x, x.s, norm.weight, bias_of(norm), draw_seed(x.s), x.p, norm.eps)
         return NormWithInput.apply(x, norm.weight, bias_of(norm), norm.eps)
 
-    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Tensor:
-        return AddDropout.apply(x, s, draw_seed(s), rate(dropout))
+    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> DeferredSum:
+        return DeferredSum(x, s, rate(dropout))
 
     def add_norm(self, x: Tensor, s: Tensor, norm: Norm, dropout: nn.Dropout) -> Tensor:
         return AddNorm.apply(x, s, norm.weight, bias_of(norm), draw_seed(s), rate(dropout), norm.eps)

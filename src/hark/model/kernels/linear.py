@@ -1,7 +1,7 @@
-"""Matrix products with a bias and optional ReLU, with a faster backward pass.
+"""Matrix products with a bias and an optional activation, with a faster backward pass.
 
-PyTorch sums the gradient of a bias in a separate pass, at a third of the memory bandwidth. Here one pass applies the
-gradient of ReLU and sums the columns. The gradient of the weights is accumulated and returned in float32.
+ReLU is part of the product; other activations take a pass of their own. One pass applies the gradient of any of them
+and sums the columns for the bias. The gradient of the weights is accumulated and returned in float32.
 """
 
 from collections.abc import Sequence
@@ -9,68 +9,11 @@ from itertools import accumulate
 from typing import Any
 
 import torch
-import triton
-import triton.language as tl
 from torch import Tensor, nn
 
+from hark.config import Activation
+from hark.model.kernels.activation import activate, activation_backward
 from hark.model.torch_private import linear_relu
-
-ROWS = 32
-COLUMNS = 128
-PARTS = 256
-"""The number of partial sums over the rows, added up in a fixed order so that results are deterministic."""
-
-
-@triton.jit
-def sum_part(
-    dy_at, y_at, dz_at, sums_at, n, WIDTH: tl.constexpr, RELU: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr
-):
-    """Sum the columns over some of the rows. With RELU, mask the gradient first and store it."""
-    columns = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    inside = columns < WIDTH
-    total = tl.zeros([ROWS, COLUMNS], tl.float32)  # reduced across threads only once, at the end
-    for first in range(tl.program_id(1) * ROWS, n, tl.num_programs(1) * ROWS):
-        rows = first + tl.arange(0, ROWS)
-        mask = (rows < n)[:, None] & inside[None, :]
-        at = rows[:, None] * WIDTH + columns[None, :]
-        dz = tl.load(dy_at + at, mask=mask, other=0.0)
-        if RELU:
-            dz = tl.where(tl.load(y_at + at, mask=mask, other=0.0) > 0, dz, 0.0)
-            tl.store(dz_at + at, dz, mask=mask)
-        total += dz.to(tl.float32)
-    tl.store(sums_at + tl.program_id(1) * WIDTH + columns, tl.sum(total, 0), mask=inside)
-
-
-@triton.jit
-def sum_parts(parts_at, sums_at, n_parts, WIDTH: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    columns = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    inside = columns < WIDTH
-    total = tl.zeros([ROWS, COLUMNS], tl.float32)
-    for first in range(0, n_parts, ROWS):
-        rows = first + tl.arange(0, ROWS)
-        mask = (rows < n_parts)[:, None] & inside[None, :]
-        total += tl.load(parts_at + rows[:, None] * WIDTH + columns[None, :], mask=mask, other=0.0)
-    tl.store(sums_at + columns, tl.sum(total, 0), mask=inside)
-
-
-def add_parts(parts: Tensor) -> Tensor:
-    """Sum a few hundred rows over the first axis."""
-    n_parts, width = parts.shape
-    sums = parts.new_empty(width)
-    sum_parts[(triton.cdiv(width, 16),)](parts, sums, n_parts, WIDTH=width, ROWS=64, COLUMNS=16, num_warps=4)
-    return sums
-
-
-def relu_backward(dy: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the gradient before ReLU (unchanged if y is None), and its sum over all rows in float32."""
-    n, width = dy.shape
-    dz = dy if y is None else torch.empty_like(dy)
-    parts = dy.new_empty(PARTS, width, dtype=torch.float32)
-    sum_part[(triton.cdiv(width, COLUMNS), PARTS)](
-        dy, dy if y is None else y, dz, parts, n,
-        WIDTH=width, RELU=y is not None, ROWS=ROWS, COLUMNS=COLUMNS, num_warps=4,
-    )  # fmt: skip
-    return dz, add_parts(parts)
 
 
 def product(a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
@@ -97,30 +40,37 @@ def join(parts: Sequence[Tensor]) -> Tensor:
 
 
 class Product(torch.autograd.Function):
-    """`x W^T + b`, optionally with ReLU. W and b are stacked 16-bit copies of several weights and biases. There is one
-    output per weight, adjacent in memory; the gradients are those of the original weights and biases."""
+    """`x W^T + b`. W and b are stacked 16-bit copies of several weights and biases; the gradients are those of the
+    original ones. There is one output per weight, adjacent in memory; with an activation, there is only its result."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, relu: bool, *originals: nn.Parameter
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        activation: Activation | None,
+        *originals: nn.Parameter,
     ) -> tuple[Tensor, ...]:
-        x_ND = x.flatten(0, -2)
+        x_ND, relu = x.flatten(0, -2), activation == "relu"
         if bias is None:
-            y = x_ND @ weight.T
-            y = y.relu_() if relu else y
+            z = x_ND @ weight.T
+            z = z.relu_() if relu else z
         else:
-            y = (linear_relu if relu else torch.addmm)(bias, x_ND, weight.T)
-        ctx.save_for_backward(x_ND, weight, y if relu else None)
-        ctx.shape, ctx.has_bias = x.shape, bias is not None
+            z = (linear_relu if relu else torch.addmm)(bias, x_ND, weight.T)
+        ctx.save_for_backward(x_ND, weight, z if activation else None)
+        ctx.shape, ctx.has_bias, ctx.activation = x.shape, bias is not None, activation
         ctx.rows = [len(each) for each in originals if each.ndim == 2]
-        return y.unflatten(0, x.shape[:-1]).split(ctx.rows, dim=-1)
+        if activation:
+            return ((z if relu else activate(z, activation)).unflatten(0, x.shape[:-1]),)
+        return z.unflatten(0, x.shape[:-1]).split(ctx.rows, dim=-1)
 
     @staticmethod
     def backward(ctx: Any, *dys: Tensor) -> tuple[Tensor | None, ...]:
-        x_ND, weight, y = ctx.saved_tensors
+        x_ND, weight, z = ctx.saved_tensors
         dy = join([each.reshape(-1, each.shape[-1]) for each in dys])
-        dz, dbias = relu_backward(dy, y) if ctx.has_bias or y is not None else (dy, None)
+        dz, dbias = activation_backward(dy, z, ctx.activation, with_sums=ctx.has_bias)
         dx = (dz @ weight).view(ctx.shape)
         dweights = product(dz.T, x_ND).split(ctx.rows)
-        dbiases = dbias.split(ctx.rows) if ctx.has_bias and dbias is not None else ()
+        dbiases = () if dbias is None else dbias.split(ctx.rows)
         return dx, None, None, None, *dweights, *dbiases

@@ -2,7 +2,8 @@
 
 With torch.compile, the sum and the norm are in float32 and take 7 ms of a step of 38; the memory traffic alone needs
 1.5. The kernels compute in float32 for inputs and outputs of any precision. Pre-norm has the sub-layer between norm and
-sum, so it takes two passes. RMSNorm (Zhang and Sennrich, 2019) is a layer norm without mean and bias.
+sum, so there the sum is left to the norm of the next sub-layer, which also returns it. RMSNorm (Zhang and Sennrich,
+2019) is a layer norm without mean and bias.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hark.model.kernels.linear import add_parts
+from hark.model.kernels.activation import add_parts
 
 ROWS = 4
 """Rows per program in the forward pass. Four of width 512 keep four warps busy."""
@@ -54,15 +55,18 @@ def residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH: tl.constexp
 
 @triton.jit
 def forward_rows(
-    x_at, s_at, weight_at, bias_at, seed_at, y_at, mean_at, scale_at, n, p, eps,
-    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, CENTRE: tl.constexpr,
+    x_at, s_at, weight_at, bias_at, seed_at, z_at, y_at, mean_at, scale_at, n, p, eps,
+    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, KEEP: tl.constexpr,
+    CENTRE: tl.constexpr,
 ):  # fmt: skip
-    """With CENTRE, layer norm; otherwise RMSNorm, without `bias_at` and `mean_at`."""
+    """With CENTRE, layer norm; otherwise RMSNorm, without `bias_at` and `mean_at`. With KEEP, the sum is kept, too."""
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
     mask = (rows < n)[:, None] & inside[None, :]
     z, _ = residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH, ADD)
+    if KEEP:
+        tl.store(z_at + rows[:, None] * WIDTH + columns[None, :], z.to(z_at.dtype.element_ty), mask=mask)
     centred = z
     if CENTRE:
         mean = tl.sum(z, 1) / WIDTH
@@ -81,11 +85,11 @@ def forward_rows(
 @triton.jit
 def backward_rows(
     dy_at, dz_at, x_at, s_at, weight_at, seed_at, mean_at, scale_at, dx_at, ds_at, parts_at, n, p,
-    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, BYPASS: tl.constexpr,
-    CENTRE: tl.constexpr,
+    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, KEPT: tl.constexpr,
+    BYPASS: tl.constexpr, CENTRE: tl.constexpr,
 ):  # fmt: skip
-    """With BYPASS, dz is the gradient of x that bypasses the norm. With CENTRE, layer norm; otherwise RMSNorm, which
-    has no `mean_at` and no gradient of a bias behind that of the weight."""
+    """With BYPASS, dz is the gradient of x that bypasses the norm. With KEPT, `x_at` has the sum. With CENTRE, layer
+    norm; otherwise RMSNorm, which has no `mean_at` and no gradient of a bias behind that of the weight."""
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
     weight = tl.load(weight_at + columns, mask=inside, other=0.0).to(tl.float32)
@@ -110,7 +114,9 @@ def backward_rows(
         if BYPASS:
             dz += tl.load(dz_at + at, mask=mask, other=0.0).to(tl.float32)
         tl.store(dx_at + at, dz.to(dx_at.dtype.element_ty), mask=mask)
-        if ADD:
+        if KEPT:
+            keep = dropout_mask(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
+        if ADD or KEPT:
             tl.store(ds_at + at, (dz * keep).to(ds_at.dtype.element_ty), mask=mask)
         dweight += tl.sum(dy * normal, 0)
         if CENTRE:
@@ -121,54 +127,39 @@ def backward_rows(
         tl.store(part + WIDTH, dbias, mask=inside)
 
 
-@triton.jit
-def add_rows(
-    x_at, s_at, seed_at, z_at, n, p, WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr
-):
-    """x + Dropout(s); without ADD, Dropout(s) alone, which also computes the gradient of s."""
-    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    columns = tl.arange(0, COLUMNS)
-    mask = (rows < n)[:, None] & (columns < WIDTH)[None, :]
-    at = rows[:, None] * WIDTH + columns[None, :]
-    z = tl.load(s_at + at, mask=mask, other=0.0).to(tl.float32)
-    z *= dropout_mask(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
-    if ADD:
-        z += tl.load(x_at + at, mask=mask, other=0.0).to(tl.float32)
-    tl.store(z_at + at, z.to(z_at.dtype.element_ty), mask=mask)
-
-
 def normalise(
-    x: Tensor, s: Tensor | None, weight: Tensor, bias: Tensor | None, seed: Tensor | None, p: float, eps: float
-) -> tuple[Tensor, Tensor | None, Tensor]:
+    x: Tensor, s: Tensor | None, weight: Tensor, bias: Tensor | None, seed: Tensor | None, p: float, eps: float,
+    z: Tensor | None = None,
+) -> tuple[Tensor, Tensor | None, Tensor]:  # fmt: skip
     """Return the norm of x + Dropout(s), in the precision of s, or of x alone; and the means and scales of the rows.
-    Without a bias it is RMSNorm, which has no means."""
+    Without a bias it is RMSNorm, which has no means. The sum itself is written to z, if there is one."""
     y = torch.empty_like(x if s is None else s)
     width, n = y.shape[-1], y.numel() // y.shape[-1]
     scale = torch.empty(n, dtype=torch.float32, device=x.device)
     mean = None if bias is None else torch.empty_like(scale)
     forward_rows[(triton.cdiv(n, ROWS),)](
-        x, s, weight, bias, seed, y, mean, scale, n, p, eps,
-        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=ROWS, ADD=s is not None, CENTRE=bias is not None,
-        num_warps=4,
+        x, s, weight, bias, seed, z, y, mean, scale, n, p, eps,
+        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=ROWS, ADD=s is not None, KEEP=z is not None,
+        CENTRE=bias is not None, num_warps=4,
     )  # fmt: skip
     return y, mean, scale
 
 
 def normalise_backward(
     dy: Tensor, dz: Tensor | None, x: Tensor, s: Tensor | None, weight: Tensor, seed: Tensor | None,
-    mean: Tensor | None, scale: Tensor, p: float,
+    mean: Tensor | None, scale: Tensor, p: float, kept: bool = False,
 ) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:  # fmt: skip
-    """Return the gradients of x, s, weight and bias. dz is the gradient of x that bypasses the norm. Without means it
-    is RMSNorm, which has no bias."""
+    """Return the gradients of x, s, weight and bias. dz is the gradient of x that bypasses the norm. `kept`: x is the
+    sum that was kept. Without means it is RMSNorm, which has no bias."""
     width, n = x.shape[-1], x.numel() // x.shape[-1]
     programs = min(PROGRAMS, triton.cdiv(n, BACK_ROWS))
-    dx, ds = torch.empty_like(x), None if s is None else torch.empty_like(s)
+    dx, ds = torch.empty_like(x), torch.empty_like(x if s is None else s) if kept or s is not None else None
     sums = width if mean is None else 2 * width
     parts = torch.empty(programs, sums, dtype=torch.float32, device=x.device)
     backward_rows[(programs,)](
         dy.contiguous(), None if dz is None else dz.contiguous(), x, s, weight, seed, mean, scale, dx, ds, parts, n, p,
         WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=BACK_ROWS,
-        ADD=s is not None, BYPASS=dz is not None, CENTRE=mean is not None, num_warps=1,
+        ADD=s is not None, KEPT=kept, BYPASS=dz is not None, CENTRE=mean is not None, num_warps=1,
     )  # fmt: skip
     dweight, *dbias = add_parts(parts).split(width)
     return dx, ds, dweight, dbias[0] if dbias else None
@@ -193,6 +184,27 @@ class AddNorm(torch.autograd.Function):
         return *normalise_backward(dy, None, x, s, weight, seed, mean, scale, ctx.p), None, None, None
 
 
+class AddNormWithSum(torch.autograd.Function):
+    """Returns `z = x + Dropout(s)` and `LayerNorm(z)`, in the precision of s; without a bias, RMSNorm."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, s: Tensor, weight: Tensor, bias: Tensor | None, seed: Tensor, p: float, eps: float
+    ) -> tuple[Tensor, Tensor]:
+        z = torch.empty_like(s, memory_format=torch.contiguous_format)
+        y, mean, scale = normalise(x.contiguous(), s.contiguous(), weight, bias, seed, p, eps, z)
+        ctx.save_for_backward(z, weight, seed, mean, scale)
+        ctx.p, ctx.dtype = p, x.dtype
+        ctx.set_materialize_grads(False)
+        return z, y
+
+    @staticmethod
+    def backward(ctx: Any, dz: Tensor | None, dy: Tensor) -> tuple[Tensor | None, ...]:
+        z, weight, seed, mean, scale = ctx.saved_tensors
+        dx, *others = normalise_backward(dy, dz, z, None, weight, seed, mean, scale, ctx.p, kept=True)
+        return dx.to(ctx.dtype), *others, None, None, None
+
+
 class NormWithInput(torch.autograd.Function):
     """Returns x and `LayerNorm(x)`, so that one backward pass adds the gradients of both; without a bias, RMSNorm."""
 
@@ -208,31 +220,6 @@ class NormWithInput(torch.autograd.Function):
         x, weight, mean, scale = ctx.saved_tensors
         dx, _, dweight, dbias = normalise_backward(dy, dz, x, None, weight, None, mean, scale, 0.0)
         return dx, dweight, dbias, None
-
-
-class AddDropout(torch.autograd.Function):
-    """`x + Dropout(s)`, in the precision of s."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, s: Tensor, seed: Tensor, p: float) -> Tensor:
-        ctx.save_for_backward(seed)
-        ctx.p, ctx.dtype = p, x.dtype
-        return add_dropout(x.contiguous(), s.contiguous(), seed, p)
-
-    @staticmethod
-    def backward(ctx: Any, dz: Tensor) -> tuple[Tensor | None, ...]:
-        (seed,) = ctx.saved_tensors
-        return dz.to(ctx.dtype), add_dropout(None, dz.contiguous(), seed, ctx.p), None, None
-
-
-def add_dropout(x: Tensor | None, s: Tensor, seed: Tensor, p: float) -> Tensor:
-    width, n = s.shape[-1], s.numel() // s.shape[-1]
-    z = torch.empty_like(s)
-    add_rows[(triton.cdiv(n, ROWS),)](
-        x, s, seed, z, n, p,
-        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=ROWS, ADD=x is not None, num_warps=4,
-    )  # fmt: skip
-    return z
 
 
 def draw_seed(near: Tensor) -> Tensor:
