@@ -62,9 +62,8 @@ class TextSlots:
         first = np.arange(len(self.starts) - 1)
         return int((np.searchsorted(around, self.starts[:-1] + self.length) - first).max(initial=0))
 
-    def window(self, number_of_pass: int, index: int, key: NDArray[np.uint64], special: SpecialIds) -> "Window":
-        """Return a window of a pass. The first pass begins with the text, later ones anywhere, and go round."""
-        shift = 0 if number_of_pass == 0 else int(derive(key, number_of_pass) % np.uint64(self.slots))
+    def window(self, shift: int, index: int, special: SpecialIds) -> "Window":
+        """Return a window of a pass that begins at slot `shift` of the text and goes round."""
         first = index * self.length
         count = min(self.length, self.slots - first)
         begin = (shift + first) % self.slots
@@ -171,16 +170,19 @@ class TextBatches(Batches[PackedStream[Tokens]]):
         ranks = np.arange(first, min(first + self.per_batch, int(self.ends[-1])))
         seed = self.config.seed
         order = permute(ranks, int(self.ends[-1]), derive(derive(seed, len(self.texts)), epoch))
-        chosen = np.searchsorted(self.ends, order, side="right")
-        rows, windows = [], []
-        for corpus, rank in zip(chosen.tolist(), order.tolist(), strict=True):
-            text, count = self.texts[corpus], self.counts[corpus]
-            number_of_pass, place = divmod(epoch * count + rank - (int(self.ends[corpus]) - count), text.windows)
-            key = derive(seed, corpus)
-            row = int(permute(place, text.windows, derive(key, number_of_pass)))
-            windows.append(text.window(number_of_pass, row, key, self.special))
-            rows.append((corpus, row, number_of_pass))
-        return self._assemble(index, np.array(rows, np.int64), windows)
+        corpus = np.searchsorted(self.ends, order, side="right")
+        counts, ends = np.array(self.counts)[corpus], self.ends[corpus]
+        windows, slots = np.array([(text.windows, text.slots) for text in self.texts])[corpus].T
+        passes, places = np.divmod(epoch * counts + order - (ends - counts), windows)
+        keys = derive(derive(seed, corpus), passes)
+        rows = permute(places, windows, keys)
+        # The first pass begins with the text, later ones anywhere.
+        shifts = np.where(passes == 0, np.uint64(0), keys % slots.astype(np.uint64)).tolist()
+        drawn = [
+            self.texts[c].window(shift, row, self.special)
+            for c, shift, row in zip(corpus.tolist(), shifts, rows.tolist(), strict=True)
+        ]
+        return self._assemble(index, np.stack([corpus, rows, passes], 1), drawn)
 
     def generator(self, index: int) -> np.random.Generator:
         """The random choices of a batch."""

@@ -48,7 +48,7 @@ class Sizes(NamedTuple):
 
 
 SENTENCES = Sizes(Tiles(64, 32, 4, 3), Tiles(64, 32, 4, 3), Tiles(64, 32, 4, 3))
-WINDOWS = Sizes(Tiles(128, 64, 4, 3), Tiles(128, 64, 8, 3), Tiles(128, 64, 8, 3))
+WINDOWS = Sizes(Tiles(128, 64, 8, 3), Tiles(64, 32, 4, 3), Tiles(64, 32, 4, 3))
 """For sequences longer than `LONG`."""
 LONG = 256
 
