@@ -85,6 +85,7 @@ class ModelConfig(Section):
     n_encoder_layers: int = setting(6, "layers of the encoder", between(1, 1_000))
     n_decoder_layers: int = setting(6, "layers of the decoder", between(1, 1_000))
     dropout: float = setting(0.1, "dropout on sub-layer outputs and on embeddings (paper, 5.4)", fraction())
+    attention_dropout: float = setting(0.0, "dropout on attention weights, which the paper does not have", fraction())
     norm: Norm = setting("post", "layer norm after the residual sum (post, the paper) or before the sub-layer (pre)")
     norm_kind: NormKind = setting(
         "layer", "layer norm (the paper), or RMSNorm, which subtracts no mean and adds no bias"

@@ -87,7 +87,7 @@ class DecoderExporter(HuggingFaceExporter):
                 "activation_function": named(GPT2_ACTIVATIONS, config.activation),
                 "layer_norm_epsilon": config.norm_eps,
                 **dict.fromkeys(("resid_pdrop", "embd_pdrop"), config.dropout),
-                "attn_pdrop": 0.0,
+                "attn_pdrop": config.attention_dropout,
             }
         return {
             "model_type": "llama",

@@ -101,7 +101,7 @@ class EncoderExporter(HuggingFaceExporter):
             "num_hidden_layers": config.n_encoder_layers,
             "hidden_act": ACTIVATIONS[config.activation],
             "hidden_dropout_prob": config.dropout,
-            "attention_probs_dropout_prob": 0.0,
+            "attention_probs_dropout_prob": config.attention_dropout,
             "layer_norm_eps": config.norm_eps,
             "max_position_embeddings": config.max_positions + self.first_row,
             "type_vocab_size": 2,

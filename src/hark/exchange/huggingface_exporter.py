@@ -100,7 +100,7 @@ class HuggingFaceExporter(Exporter):
             **stacks,
             "activation_function": config.activation,
             "dropout": config.dropout,
-            "attention_dropout": 0.0,
+            "attention_dropout": config.attention_dropout,
             "activation_dropout": 0.0,
             "init_std": 0.02,
             "scale_embedding": config.scale_embedding,

@@ -1,7 +1,7 @@
 """Layouts: how sentence pairs are arranged in a batch, padded or packed. The only difference between the two."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -30,6 +30,15 @@ class Layout:
         packed = self.patterns[name]
         assert isinstance(packed, Packed)
         return Layout(self.positions, {**self.patterns, name: Permuted.of(packed, ranks, self.positions[stream])})
+
+    def dropping(self, share: float) -> "Layout":
+        """Return the same layout for training, which drops this share of the attention weights."""
+
+        def dropped(_: str, pattern: Pattern) -> Pattern:
+            assert isinstance(pattern, Packed | Padded)
+            return replace(pattern, dropout=share)
+
+        return self.wrap(dropped) if share else self
 
     def observed(self, sinks: Mapping[str, Sink]) -> "Layout":
         """Return the same layout, passing the attention weights of each layer to the sinks, by the pattern's name."""

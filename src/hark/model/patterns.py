@@ -75,12 +75,13 @@ class Padded(Pattern):
 
     `keys_BS` marks the real keys; None means all. A causal pattern does not need it: a query at a real position sees
     only earlier positions, and those are real, because padding is at the end. `bias_BHTS` is added to the scores; axes
-    of size 1 or missing leading axes broadcast.
+    of size 1 or missing leading axes broadcast. `dropout` is the share of attention weights that training drops.
     """
 
     keys_BS: Tensor | None = None
     causal: bool = False
     bias_BHTS: Tensor | None = None
+    dropout: float = 0.0
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         k, v = match_heads(q, k, v)
@@ -88,7 +89,7 @@ class Padded(Pattern):
         if self.bias_BHTS is not None:
             causal, mask = False, masked(self.bias_BHTS, self.visible(q, k), q.dtype)
         q_BHTK, k_BHSK, v_BHSK = (x.transpose(1, 2) for x in (q, k, v))
-        out_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=mask, is_causal=causal)
+        out_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, mask, self.dropout, causal)
         return out_BHTK.transpose(1, 2)
 
     def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:  # noqa: ARG002
@@ -116,7 +117,8 @@ class Packed(Pattern):
     Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees only `k_cu[i]:k_cu[i+1]`; sentences may be empty.
     `longest` bounds the lengths on both sides and is known without waiting for the device. `bias_HTS` is added to the
     scores by the positions of query and key in their sentences, and covers `longest` positions. `ranges` is set if our
-    own kernels are used (`with_ranges`), and then a bias is one of `distances`.
+    own kernels are used (`with_ranges`), and then a bias is one of `distances`. `dropout` is the share of attention
+    weights that training drops.
     """
 
     q_cu: Tensor
@@ -126,6 +128,7 @@ class Packed(Pattern):
     bias_HTS: Tensor | None = None
     ranges: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
     distances: DistanceBias | None = None
+    dropout: float = 0.0
 
     def with_ranges(self, n_q: int, n_k: int, distances: DistanceBias | None = None) -> "Packed":
         """Return this pattern for a fixed number of slots, computed by our own kernels, which know biases only by
@@ -141,8 +144,8 @@ class Packed(Pattern):
         if self.ranges is not None:
             return self.ranged(q, k, v, self.ranges)
         k, v = match_heads(q, k, v)
-        narrow = max(q.shape[-1], v.shape[-1]) <= FLASH_WIDEST
-        if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16) and self.bias_HTS is None and narrow:
+        simple = self.bias_HTS is None and not self.dropout and max(q.shape[-1], v.shape[-1]) <= FLASH_WIDEST
+        if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16) and simple:
             return self.flash(q, k, v)
         return self.by_length(q, k, v)
 
@@ -165,8 +168,8 @@ class Packed(Pattern):
         q_wide, k_wide, v_wide = widen(q, k, v)
         if q_wide is not q:
             q_wide = q_wide * math.sqrt(q_wide.shape[-1] / q.shape[-1])
-        bias = () if self.distances is None else (self.distances.bias_HB, self.distances.step_D)
-        out: Tensor = RangedAttention.apply(q_wide, k_wide, v_wide, *(bias or (None, None)), self.longest, *ranges)
+        bias = (None, None) if self.distances is None else (self.distances.bias_HB, self.distances.step_D)
+        out: Tensor = RangedAttention.apply(q_wide, k_wide, v_wide, *bias, self.dropout, self.longest, *ranges)
         return out[..., : v.shape[-1]]
 
     def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -194,7 +197,7 @@ class Packed(Pattern):
             mask = group.visible
             if (bias := self.group_bias(group)) is not None:
                 mask = masked(bias, mask, q.dtype)
-            out_b = F.scaled_dot_product_attention(q_b, k_b, v_b, attn_mask=mask)
+            out_b = F.scaled_dot_product_attention(q_b, k_b, v_b, mask, self.dropout)
             outs.append(out_b.transpose(1, 2).flatten(0, 1).index_select(0, group.real))
         return torch.cat(outs).index_select(0, self.order)
 

@@ -60,7 +60,8 @@ class Objective(nn.Module):
         if self.refresh is not None:
             self.refresh()
         tokens = {name: streams[name].tokens for name in self.model.reads}
-        return self.model.hidden(tokens, self.layout(streams))
+        layout = self.layout(streams).dropping(self.model.config.attention_dropout if self.training else 0.0)
+        return self.model.hidden(tokens, layout)
 
     def layout(self, streams: Streams) -> Layout:
         packed = {name: stream for name, stream in streams.items() if isinstance(stream, PackedStream)}

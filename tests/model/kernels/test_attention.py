@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hark.config import ModelConfig
 from hark.model.kernels import LONGEST, WIDTHS, available, cover
-from hark.model.patterns import Observed, Packed
+from hark.model.patterns import Observed, Packed, scaled_dot_product_attention
 from hark.model.positions import build_positions
 from hark.model.spec import stacks_of
 from tests.model.oracle import cumulative
@@ -128,6 +128,55 @@ def test_biases_by_distance(causal: bool, positions: str, large: bool, monkeypat
         results.append([out, *torch.autograd.grad(out, [qkv, *weights], upstream)])
     for mine, true in zip(*results, strict=True):
         torch.testing.assert_close(mine, true, atol=5e-5, rtol=1e-4)
+
+
+def recover(pattern: Packed, qkv: Tensor) -> Tensor:
+    """The weights of each head after dropout, from values that are one for one key each: (H, N, N)."""
+    n, _, heads, _ = qkv.shape
+    q, k, _ = qkv.unbind(1)
+    columns = []
+    for first in range(0, n, 16):
+        v = torch.zeros(n, heads, 16)
+        for number in range(min(16, n - first)):
+            v[first + number, :, number] = 1
+        torch.manual_seed(1)  # the same dropout for all columns
+        columns.append(pattern(q, k, v))
+    return torch.cat(columns, -1)[..., :n].transpose(0, 1)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("causal", [False, True])
+def test_dropout(causal: bool, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are dropped independently, the others scaled; and gradients are those of the same mask."""
+    if large:
+        monkeypatch.setattr(kernels, "LONG", 0)
+    lengths, heads, p = [90, 5, 40], 2, 0.4
+    n, cu = sum(lengths), cumulative(torch.tensor(lengths))
+    plain = Packed(cu, cu, 90, causal)
+    fused = replace(plain.with_ranges(n, n), dropout=p)
+    qkv, upstream = torch.randn(n, 3, heads, 16), torch.randn(n, heads, 16)
+    q, k, v = qkv.unbind(1)
+    _, weights_HNN = scaled_dot_product_attention(q, k, v, plain.visible(q, k))
+    seen = weights_HNN > 1e-6
+    keep_HNN = torch.where(seen, recover(fused, qkv) / weights_HNN, 0.0)
+    torch.testing.assert_close(keep_HNN[seen] * (1 - p), keep_HNN[seen].bool().float(), atol=1e-3, rtol=0)
+    kept = keep_HNN[seen].bool().double().mean().item()
+    assert abs(kept - (1 - p)) < 5 * (p * (1 - p) / int(seen.sum())) ** 0.5
+    assert not torch.equal(keep_HNN[0].bool() & seen[0], keep_HNN[1].bool() & seen[0])  # heads drop other pairs
+
+    def exact(qkv: Tensor) -> Tensor:
+        q, k, v = qkv.unbind(1)
+        _, weights_HNN = scaled_dot_product_attention(q, k, v, plain.visible(q, k))
+        return torch.einsum("hqk,khd->qhd", weights_HNN * keep_HNN.bool() / (1 - p), v)
+
+    results = []
+    for function in (lambda x: fused(*x.unbind(1)), exact):
+        inputs = qkv.clone().requires_grad_()
+        torch.manual_seed(1)
+        out = function(inputs)
+        results.append([out, *torch.autograd.grad(out, inputs, upstream)])
+    for fast, true in zip(*results, strict=True):
+        torch.testing.assert_close(fast, true, atol=5e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -21,6 +21,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from hark.model.kernels.dropout import draw_seed, hash_bits, pair_mask
 from hark.model.kernels.linear import are_adjacent
 
 LOG2_E = tl.constexpr(1.4426950408889634)
@@ -110,9 +111,19 @@ def add_bias(scores, bias_at, ahead, head, reach):
 
 
 @triton.jit
+def load_seed(seed_at, head, DROP: tl.constexpr):
+    """Each head drops other pairs."""
+    if DROP:
+        return hash_bits((tl.load(seed_at) + head * 40_503).to(tl.uint32))
+    else:  # noqa: RET505  # Triton compiles both returns otherwise
+        return 0
+
+
+@triton.jit
 def forward_span(
-    begin_at, stop, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach, head,
-    k_head, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr, MASKED: tl.constexpr,
+    begin_at, stop, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach, drop,
+    seed, head, k_head, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr, DROP: tl.constexpr,
+    MASKED: tl.constexpr,
 ):  # fmt: skip
     """Update output, sum and maximum with the keys of a span."""
     for begin in range(begin_at, stop, COLUMNS):
@@ -132,6 +143,8 @@ def forward_span(
         p = tl.exp2(scores - safe[:, None])
         rescale = tl.exp2(top - safe)
         total = total * rescale + tl.sum(p, 1)
+        if DROP:
+            p *= pair_mask(seed, i[:, None], j[None, :], drop)
         out = out * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         top = new_top
     return out, total, top
@@ -139,12 +152,13 @@ def forward_span(
 
 @triton.jit
 def forward_block(
-    q_at, k_at, v_at, bias_at, out_at, log_sum_at, first_at, end_at, n_q, q_stride, k_stride, v_stride, scale, reach,
-    H: tl.constexpr, SHARE: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-    BIAS: tl.constexpr, SPLIT: tl.constexpr,
+    q_at, k_at, v_at, bias_at, seed_at, out_at, log_sum_at, first_at, end_at, n_q, q_stride, k_stride, v_stride, scale,
+    reach, drop, H: tl.constexpr, SHARE: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    BIAS: tl.constexpr, DROP: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     head = tl.program_id(0)
     k_head = head // SHARE
+    seed = load_seed(seed_at, head, DROP)
     i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     first, end, lowest, full, full_end, highest = load_range(first_at, end_at, i, n_q, COLUMNS, SPLIT)
     q = load_rows(q_at, q_stride, i, n_q, head, K, True)
@@ -152,17 +166,17 @@ def forward_block(
     total = tl.zeros([ROWS], tl.float32)
     out = tl.zeros([ROWS, K], tl.float32)
     out, total, top = forward_span(
-        lowest, full, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach, head,
-        k_head, K, COLUMNS, BIAS, True,
+        lowest, full, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach, drop,
+        seed, head, k_head, K, COLUMNS, BIAS, DROP, True,
     )  # fmt: skip
     if SPLIT:
         out, total, top = forward_span(
             full, full_end, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale, reach,
-            head, k_head, K, COLUMNS, BIAS, False,
+            drop, seed, head, k_head, K, COLUMNS, BIAS, DROP, False,
         )  # fmt: skip
         out, total, top = forward_span(
             full_end, highest, out, total, top, q, k_at, v_at, bias_at, i, first, end, k_stride, v_stride, scale,
-            reach, head, k_head, K, COLUMNS, BIAS, True,
+            reach, drop, seed, head, k_head, K, COLUMNS, BIAS, DROP, True,
         )  # fmt: skip
     sees_any = total > 0.0
     out = out * (1.0 / tl.where(sees_any, total, 1.0))[:, None]
@@ -188,8 +202,8 @@ def sum_by_step(sums, slopes, ahead, seen, nearest, farthest, step_at, reach, ST
 @triton.jit
 def queries_span(
     begin_at, stop, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end, k_stride, v_stride,
-    scale, reach, head, k_head, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr,
-    STEPS: tl.constexpr, MASKED: tl.constexpr,
+    scale, reach, drop, seed, head, k_head, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr,
+    STEPS: tl.constexpr, DROP: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
     for begin in range(begin_at, stop, COLUMNS):
         j = begin + tl.arange(0, COLUMNS)
@@ -203,6 +217,8 @@ def queries_span(
         if MASKED:
             p = tl.where(seen, p, 0.0)
         dp = tl.dot(dout, tl.trans(v), input_precision="ieee")
+        if DROP:
+            dp *= pair_mask(seed, i[:, None], j[None, :], drop)
         slopes = p * (dp - along[:, None])
         if STEPS:
             # Among real rows: the last row of the block and the first, with the first column and the last.
@@ -217,14 +233,15 @@ def queries_span(
 @triton.jit
 def backward_queries(
     q_at, k_at, v_at, dout_at, out_at, log_sum_at, dq_at, along_at, first_at, end_at, bias_at, step_at, sums_at, n_q,
-    q_stride, k_stride, v_stride, scale, reach,
+    seed_at, q_stride, k_stride, v_stride, scale, reach, drop,
     H: tl.constexpr, SHARE: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-    BIAS: tl.constexpr, STEPS: tl.constexpr, SPLIT: tl.constexpr,
+    BIAS: tl.constexpr, DROP: tl.constexpr, STEPS: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """The gradient of a block of queries; `along`, a term of the softmax gradient, for `backward_keys`; and, with
     STEPS, this block's part of the gradient of the bias."""
     head = tl.program_id(0)
     k_head = head // SHARE
+    seed = load_seed(seed_at, head, DROP)
     i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     first, end, lowest, full, full_end, highest = load_range(first_at, end_at, i, n_q, COLUMNS, SPLIT)
     q = load_rows(q_at, q_stride, i, n_q, head, K, True)
@@ -237,16 +254,16 @@ def backward_queries(
     sums = tl.zeros([STEPS if STEPS else 1], tl.float32)
     dq, sums = queries_span(
         lowest, full, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end, k_stride,
-        v_stride, scale, reach, head, k_head, K, COLUMNS, BIAS, STEPS, True,
+        v_stride, scale, reach, drop, seed, head, k_head, K, COLUMNS, BIAS, STEPS, DROP, True,
     )  # fmt: skip
     if SPLIT:
         dq, sums = queries_span(
             full, full_end, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end, k_stride,
-            v_stride, scale, reach, head, k_head, K, COLUMNS, BIAS, STEPS, False,
+            v_stride, scale, reach, drop, seed, head, k_head, K, COLUMNS, BIAS, STEPS, DROP, False,
         )  # fmt: skip
         dq, sums = queries_span(
             full_end, highest, dq, sums, q, dout, log_sum, along, k_at, v_at, bias_at, step_at, i, first, end,
-            k_stride, v_stride, scale, reach, head, k_head, K, COLUMNS, BIAS, STEPS, True,
+            k_stride, v_stride, scale, reach, drop, seed, head, k_head, K, COLUMNS, BIAS, STEPS, DROP, True,
         )  # fmt: skip
     store_rows(dq_at, q_stride, dq * scale, i, n_q, head, K)
     if STEPS:
@@ -256,7 +273,8 @@ def backward_queries(
 @triton.jit
 def keys_span(
     begin_at, stop, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride, scale, reach,
-    head, H: tl.constexpr, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr, MASKED: tl.constexpr,
+    drop, seed, head, H: tl.constexpr, K: tl.constexpr, COLUMNS: tl.constexpr, BIAS: tl.constexpr, DROP: tl.constexpr,
+    MASKED: tl.constexpr,
 ):  # fmt: skip
     for begin in range(begin_at, stop, COLUMNS):
         i = begin + tl.arange(0, COLUMNS)
@@ -273,8 +291,13 @@ def keys_span(
         p = tl.exp2(scores - log_sum[None, :])
         if MASKED:
             p = tl.where((i[None, :] >= first[:, None]) & (i[None, :] < end[:, None]), p, 0.0)
-        dv += tl.dot(p.to(dout.dtype), dout, input_precision="ieee")
         dp = tl.dot(v, tl.trans(dout), input_precision="ieee")
+        if DROP:
+            keep = pair_mask(seed, i[None, :], j[:, None], drop)
+            dp *= keep
+            dv += tl.dot((p * keep).to(dout.dtype), dout, input_precision="ieee")
+        else:
+            dv += tl.dot(p.to(dout.dtype), dout, input_precision="ieee")
         dk += tl.dot((p * (dp - along[None, :])).to(q.dtype), q, input_precision="ieee")
     return dk, dv
 
@@ -282,9 +305,9 @@ def keys_span(
 @triton.jit
 def backward_keys(
     q_at, k_at, v_at, dout_at, log_sum_at, along_at, dk_at, dv_at, first_at, end_at, bias_at, n_k,
-    q_stride, k_stride, v_stride, scale, reach,
+    seed_at, q_stride, k_stride, v_stride, scale, reach, drop,
     H: tl.constexpr, SHARE: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-    BIAS: tl.constexpr, SPLIT: tl.constexpr,
+    BIAS: tl.constexpr, DROP: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """The gradients of a block of keys and values, from the queries that see them, in all heads that share them."""
     k_head = tl.program_id(0)
@@ -295,28 +318,32 @@ def backward_keys(
     dk = tl.zeros([ROWS, K], tl.float32)
     dv = tl.zeros([ROWS, K], tl.float32)
     for head in range(k_head * SHARE, k_head * SHARE + SHARE):
+        seed = load_seed(seed_at, head, DROP)
         dk, dv = keys_span(
             lowest, full, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride, scale,
-            reach, head, H, K, COLUMNS, BIAS, True,
+            reach, drop, seed, head, H, K, COLUMNS, BIAS, DROP, True,
         )  # fmt: skip
         if SPLIT:
             dk, dv = keys_span(
                 full, full_end, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride,
-                scale, reach, head, H, K, COLUMNS, BIAS, False,
+                scale, reach, drop, seed, head, H, K, COLUMNS, BIAS, DROP, False,
             )  # fmt: skip
             dk, dv = keys_span(
                 full_end, highest, dk, dv, k, v, q_at, dout_at, log_sum_at, along_at, bias_at, j, first, end, q_stride,
-                scale, reach, head, H, K, COLUMNS, BIAS, True,
+                scale, reach, drop, seed, head, H, K, COLUMNS, BIAS, DROP, True,
             )  # fmt: skip
     store_rows(dk_at, k_stride, dk * scale, j, n_k, k_head, K)
     store_rows(dv_at, v_stride, dv, j, n_k, k_head, K)
 
 
 class Call(NamedTuple):
-    """What the three kernels share: the bias by head and distance, in units of log2, and its reach; and the sizes."""
+    """What the three kernels share: the bias by head and distance, in units of log2; the seed and rate of dropout; and
+    the sizes."""
 
-    bias_HD: Tensor | None
     sizes: Sizes
+    bias_HD: Tensor | None = None
+    seed: Tensor | None = None
+    drop: float = 0.0
 
     @property
     def reach(self) -> int:
@@ -324,7 +351,8 @@ class Call(NamedTuple):
 
     def options(self, tiles: Tiles, q: Tensor, k: Tensor) -> dict[str, Any]:
         shape = {"H": q.shape[1], "SHARE": q.shape[1] // k.shape[1], "K": q.shape[2]}
-        return {**shape, "BIAS": self.bias_HD is not None, "SPLIT": self.sizes is WINDOWS, **tiles.options()}
+        uses = {"BIAS": self.bias_HD is not None, "DROP": self.seed is not None, "SPLIT": self.sizes is WINDOWS}
+        return {**shape, **uses, **tiles.options()}
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges, call: Call) -> tuple[Tensor, Tensor]:
@@ -333,8 +361,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges, call: Call) -> tuple
     out, log_sum = q.new_empty(n, h, width), q.new_empty(n, h, dtype=torch.float32)
     tiles = call.sizes.forward
     forward_block[(h, triton.cdiv(n, tiles.rows))](
-        q, k, v, call.bias_HD, out, log_sum, *ranges[:2], n, q.stride(0), k.stride(0), v.stride(0), width**-0.5,
-        call.reach, **call.options(tiles, q, k),
+        q, k, v, call.bias_HD, call.seed, out, log_sum, *ranges[:2], n, q.stride(0), k.stride(0), v.stride(0),
+        width**-0.5, call.reach, call.drop, **call.options(tiles, q, k),
     )  # fmt: skip
     return out, log_sum
 
@@ -347,7 +375,8 @@ def attend_backward(
     steps, unless there are none."""
     n, h, width = q.shape
     dq, dk, dv = (each for group in group_adjacent(q, k, v) for each in empty_like_group(group))
-    along, rest = torch.empty_like(log_sum), (q.stride(0), k.stride(0), v.stride(0), width**-0.5, call.reach)
+    along = torch.empty_like(log_sum)
+    rest = (call.seed, q.stride(0), k.stride(0), v.stride(0), width**-0.5, call.reach, call.drop)
     tiles = call.sizes.queries
     blocks, power = triton.cdiv(n, tiles.rows), triton.next_power_of_2(steps) if steps else 0
     sums = log_sum.new_empty(blocks, h, power) if steps else None
@@ -381,27 +410,28 @@ class RangedAttention(torch.autograd.Function):
     """Self- or cross-attention of q_NHK over k_NHK and v_NHK, with a range of keys per query.
 
     `bias_HB` is added to the scores of each head by the step of the distance, `step_D`: as far as `reach` back, ...,
-    as far ahead. Without steps it is by distance itself, and has no gradient."""
+    as far ahead. Without steps it is by distance itself, and has no gradient. Weights are dropped with probability
+    `drop`."""
 
     @staticmethod
     def forward(
-        ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias_HB: Tensor | None, step_D: Tensor | None, longest: int,
-        *ranges: Tensor,
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias_HB: Tensor | None, step_D: Tensor | None, drop: float,
+        longest: int, *ranges: Tensor,
     ) -> Tensor:  # fmt: skip
         groups = group_adjacent(q, k, v)
         q, k, v = (x.contiguous() if len(group) == 1 else x for group in groups for x in group)
         bias_HD = None
         if bias_HB is not None:
             bias_HD = (bias_HB if step_D is None else bias_HB[:, step_D]).float().mul(LOG2_E.value).contiguous()
-        call = Call(bias_HD, WINDOWS if longest > LONG else SENTENCES)
+        call = Call(WINDOWS if longest > LONG else SENTENCES, bias_HD, draw_seed(q) if drop else None, drop)
         out, log_sum = attend(q, k, v, Ranges(*ranges), call)
-        ctx.save_for_backward(q, k, v, out, log_sum, bias_HD, step_D, *ranges)
-        ctx.sizes, ctx.steps = call.sizes, 0 if bias_HB is None or step_D is None else bias_HB.shape[1]
+        ctx.save_for_backward(q, k, v, out, log_sum, bias_HD, step_D, call.seed, *ranges)
+        ctx.sizes, ctx.drop, ctx.steps = call.sizes, drop, 0 if bias_HB is None or step_D is None else bias_HB.shape[1]
         return out
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, out, log_sum, bias_HD, step_D, *ranges = ctx.saved_tensors
-        call, steps = Call(bias_HD, ctx.sizes), ctx.steps if ctx.needs_input_grad[3] else 0
+        q, k, v, out, log_sum, bias_HD, step_D, seed, *ranges = ctx.saved_tensors
+        call, steps = Call(ctx.sizes, bias_HD, seed, ctx.drop), ctx.steps if ctx.needs_input_grad[3] else 0
         gradients = attend_backward(dout.contiguous(), q, k, v, out, log_sum, Ranges(*ranges), call, step_D, steps)
-        return *gradients, None, None, *(None for _ in ranges)
+        return *gradients, None, None, None, *(None for _ in ranges)

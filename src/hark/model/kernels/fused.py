@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from hark.config import Activation
 from hark.model.backends import Backend, JoinedLinear, Norm, projections
+from hark.model.kernels.dropout import draw_seed
 from hark.model.kernels.linear import Product
-from hark.model.kernels.norm import AddNorm, AddNormWithSum, NormWithInput, draw_seed
+from hark.model.kernels.norm import AddNorm, AddNormWithSum, NormWithInput
 from hark.model.torch_private import copy_all
 
 

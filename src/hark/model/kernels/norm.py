@@ -14,6 +14,7 @@ import triton.language as tl
 from torch import Tensor
 
 from hark.model.kernels.activation import add_parts
+from hark.model.kernels.dropout import dropout_mask
 
 ROWS = 4
 """Rows per program in the forward pass. Four of width 512 keep four warps busy."""
@@ -21,23 +22,6 @@ BACK_ROWS = 2
 """In the backward pass, with a single warp, so that the sums need no synchronisation."""
 PROGRAMS = 1056
 """In the backward pass: eight per multiprocessor of an H200. Each accumulates a part of the weight gradient."""
-
-
-@triton.jit
-def hash_bits(x):
-    """An integer hash in which every input bit affects every output bit, with published constants."""
-    x = (x ^ (x >> 16)) * 0x7FEB352D
-    x = (x ^ (x >> 15)) * 0x846CA68B
-    return x ^ (x >> 16)
-
-
-@triton.jit
-def dropout_mask(seed, rows, columns, WIDTH: tl.constexpr, p):
-    """The dropout mask: 1 / (1 - p) or 0. It depends only on seed and position, so the backward pass computes it again
-    and nothing is stored."""
-    place = (rows[:, None] * WIDTH + columns[None, :]).to(tl.uint32)
-    random = hash_bits(hash_bits(place + hash_bits(seed)) ^ seed)
-    return tl.where((random >> 8).to(tl.float32) * (1.0 / 16777216.0) >= p, 1.0 / (1.0 - p), 0.0)
 
 
 @triton.jit
@@ -220,8 +204,3 @@ class NormWithInput(torch.autograd.Function):
         x, weight, mean, scale = ctx.saved_tensors
         dx, _, dweight, dbias = normalise_backward(dy, dz, x, None, weight, None, mean, scale, 0.0)
         return dx, dweight, dbias, None
-
-
-def draw_seed(near: Tensor) -> Tensor:
-    """Draw a dropout seed from PyTorch's generator for the device of `near`."""
-    return torch.randint(2**31 - 1, (1,), device=near.device)
