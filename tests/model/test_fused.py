@@ -63,6 +63,29 @@ def test_a_decoder_in_the_shape_of_llama_equals_pytorch() -> None:
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
 
 
+def test_a_model_in_the_shape_of_t5_equals_pytorch() -> None:
+    changes = {"norm": "pre", "norm_kind": "rms", "positions": "relative", "activation": "geglu", "tie": "none"}
+    sizes = {"relative_buckets": 8, "relative_distance": 12, **ONE_LAYER}
+    model: Transformer = build(n_heads=2, attention_bias=False, feed_forward_bias=False, **changes, **sizes)
+    streams = batch([(5, 3), (17, 12)])
+    plain = Objective(model, 0.1, 64, PAD)(streams)
+    fused = Objective(model, 0.1, 64, PAD)
+    fused.refresh = kernels.fuse(model, torch.float32)
+    for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(streams)), strict=True):
+        torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
+
+
+def test_attention_weights_are_dropped_only_in_training() -> None:
+    streams = batch([(5, 3), (17, 12)])
+    model = build(n_heads=2, attention_dropout=0.5)
+    objective = Objective(model, 0.1, 64, PAD)
+    for fused in (False, True):
+        if fused:
+            objective.refresh = kernels.fuse(model, torch.float32)
+        assert objective.eval()(streams)[0] == objective(streams)[0]
+        assert objective.train()(streams)[0] != objective(streams)[0]
+
+
 @pytest.mark.parametrize("shape", ["encoder", "decoder"])
 def test_models_with_a_prediction_layer_and_relative_positions_equal_pytorch(shape: str) -> None:
     torch.manual_seed(1)
