@@ -184,7 +184,7 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
     processes = Processes(0, 1, device)
     fused = fallback_reason(config, processes) is None
     model = new_model(config.model).to(device).train()
-    objective = Objective(model, config.train.label_smoothing, config.batches.max_length, SPECIAL.pad, fused)
+    objective = Objective.of(config, model, SPECIAL.pad, fused)
     passes = build_passes(objective, processes, config)
     optimiser = build_optimiser(model, config.train)
     ready = [(to_tensors(batch, device), batch.n_target_tokens) for batch in batches]

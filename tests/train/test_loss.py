@@ -1,6 +1,7 @@
 """The loss against plain float64, and accumulation against one large batch."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import BatchConfig, Config
-from hark.data.batches import make_batches
+from hark.configfile import load
+from hark.data.batches import PackedStream, make_batches
 from hark.data.dataset import Dataset
-from hark.model import Transformer
+from hark.model import Transformer, new_model
+from hark.recipes import FOLDER as RECIPES
+from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, smoothed_loss, to_tensors
 from hark.train.start import resolve
 
@@ -72,3 +76,25 @@ def test_batches_of_a_step_together_equal_one_large_batch(dataset: Path, setting
     for a, b, c in zip(many, one, padded, strict=True):
         torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)
         torch.testing.assert_close(c, b, atol=1e-6, rtol=1e-4)
+
+
+def test_masked_models_compute_logits_only_of_what_is_hidden() -> None:
+    """The same loss and gradients as with all logits, also where fewer tokens are hidden than may be."""
+    config = load(
+        RECIPES / "bert.toml", ["model.n_encoder_layers=1", "model.d_model=16", "model.d_ff=32", "model.n_heads=2"]
+    )
+    torch.manual_seed(1)
+    model = new_model(replace(config.model, vocab_size=50, max_positions=40, dropout=0.0))
+    tokens, labels = torch.randint(5, 50, (40,)), torch.full((40,), SPECIAL.pad)
+    positions, cu = torch.arange(40) % 20, torch.tensor([0, 20, 40], dtype=torch.int32)
+    for hidden in ([3, 17, 20, 33], [39, 0], [1, 2, 3, 4, 5, 6]):
+        labels = labels.fill_(SPECIAL.pad).index_fill(0, torch.tensor(hidden), 7)
+        streams = {"target": PackedStream(tokens, positions, cu, labels)}
+        few, every = Objective.of(config, model, SPECIAL.pad, False), Objective(model, 0.0, 512, SPECIAL.pad)
+        assert few.share == config.batches.masked
+        results = []
+        for objective in (few, every):
+            loss, nll = objective(streams)
+            results.append([loss, nll, *torch.autograd.grad(loss, list(model.parameters()))])
+        for one, other in zip(*results, strict=True):
+            torch.testing.assert_close(one, other)

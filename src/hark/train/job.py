@@ -83,7 +83,7 @@ class TrainingJob:
         self.batches, self.dev, self.bundles, self.observe, self.scorers = batches, dev, bundles, observe, scorers
         self.fallback = fallback_reason(config, processes)
         fused = self.fallback is None
-        self.objective = Objective(self.model, train.label_smoothing, config.batches.max_length, batches.ignored, fused)
+        self.objective = Objective.of(config, self.model, batches.ignored, fused)
         self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
         self.optimiser = build_optimiser(self.model, train)
