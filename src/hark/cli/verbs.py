@@ -13,7 +13,7 @@ from hark.errors import UserError
 
 VERBS = (
     "translate", "serve", "models", "generate", "memory", "align", "look", "prepare", "train", "evaluate", "runs",
-    "plot", "config", "average", "distil", "shrink", "shortlist", "heads", "parse", "fill", "embed", "classify",
+    "plot", "plan", "config", "average", "distil", "shrink", "shortlist", "heads", "parse", "fill", "embed", "classify",
     "import", "export", "reproduce", "completion", "version", "help",
 )  # fmt: skip
 """In the order of `hark --help`, the most used first. Verb `x` is the function `x` in `hark/cli/x.py`, or `x_` in

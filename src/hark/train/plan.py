@@ -71,10 +71,10 @@ MEASURED = (
     Measured("gpt", 1024, 32_768, 61.2, 11.7),
     Measured("gpt", 1024, 65_536, 120.1, 21.1),
     Measured("gpt", 512, 32_768, 57.6, 11.9, ("model.norm_kind=rms",)),
-    Measured("bert", 128, 32_768, 50.6, 11.4),
-    Measured("bert", 512, 32_768, 55.6, 11.5),
+    Measured("bert", 128, 32_768, 50.6, 11.4, ("batches.masked=0.99",)),
+    Measured("bert", 512, 32_768, 55.6, 11.5, ("batches.masked=0.99",)),
 )
-"""docs/results/logs/training/train-speed.txt and shapes.txt; a test compares them with the plan."""
+"""Of BERT with all logits. A test compares them with the plan (docs/results/logs/training: train-speed, shapes)."""
 
 
 @dataclass(frozen=True)
@@ -108,25 +108,28 @@ def plan(
     tokens: float | None = None,
 ) -> Plan:  # fmt: skip
     """`gpus`: on each machine; `length`: mean tokens of a sentence, for pairs; `tokens`: of the target, in all."""
-    model, batches, train = config.model, config.batches, config.train
-    text = model.shape != "encoder-decoder"
+    model, batches, train = with_vocabulary(config), config.batches, config.train
     n, world = batches.batch_tokens, gpus * machines
+    text = model.shape != "encoder-decoder" or batches.corrupted is not None
     mean = length or (batches.max_length if text else SENTENCE)
+    reads = shares(config)
     parts: dict[Part, float] = dict.fromkeys(PARTS, 0.0)
     saved = 0.0
-    for spec in stacks_of(model).values():
-        for part, seconds in layer(spec, n, mean, gpu):
+    for name, spec in stacks_of(model).items():
+        read = n * reads[name]
+        for part, seconds in layer(spec, read, mean * reads[name], gpu):
             parts[part] += spec.n_layers * seconds
-        saved += spec.n_layers * saved_bytes(spec) * n
+        saved += spec.n_layers * saved_bytes(spec) * read
     weights = count_weights(model)
-    predicted = n * batches.masked if batches.masked and text else n
+    masked = model.shape == "encoder" and not batches.any_order and batches.masked
+    predicted = n * (masked or reads.get("decoder", 1.0))
     parts["products"] += product(predicted, model.d_model, model.n_outputs, gpu)
     parts["loss"] = 3 * 2 * predicted * model.n_outputs / gpu.bandwidth
     parts["optimiser"] = 48 * weights / gpu.bandwidth
     one = sum(parts.values())
-    exchange, share = 0.0, 1.0
+    exchange = 0.0
+    share = PLAIN["text" if text else "pairs"] if world > 1 or batches.any_order else 1.0
     if world > 1:
-        share = PLAIN["text" if text else "pairs"]
         exchange = 2 * (world - 1) / world * 4 * weights / (gpu.links if machines == 1 else NETWORK)
     turns = -(-train.batches_per_step // world)
     seconds = turns * one / share
@@ -151,7 +154,18 @@ def product(n: float, inner: int, width: int, gpu: Gpu) -> float:
     return 2 * max(compute, forward / gpu.bandwidth) + max(compute, of_weights / gpu.bandwidth)
 
 
-def layer(spec: StackSpec, n: int, length: float, gpu: Gpu) -> Iterator[tuple[Part, float]]:
+def shares(config: Config) -> dict[str, float]:
+    """How many of a batch's tokens each stack reads: all, or what corruption makes of a text."""
+    batches = config.batches
+    match batches.corrupted:
+        case "spans":  # of three tokens on average: one stands for each in the source, and before each in the target
+            return {"encoder": 1 - batches.masked * 2 / 3, "decoder": batches.masked * 4 / 3}
+        case "infilling":
+            return {"encoder": 1 - batches.masked * 2 / 3, "decoder": 1.0}
+    return {"encoder": 1 + batches.any_order, "decoder": 1.0}
+
+
+def layer(spec: StackSpec, n: float, length: float, gpu: Gpu) -> Iterator[tuple[Part, float]]:
     """The seconds of each part of a layer, for n tokens in sequences of a mean length."""
     q, k, v, out = widths(spec)
     for name in spec.sublayers:
@@ -189,7 +203,7 @@ def widths(spec: StackSpec) -> tuple[int, int, int, int]:
     return spec.n_heads * spec.k_width, shared * spec.k_width, shared * spec.v_width, spec.n_heads * spec.v_width
 
 
-def before_a_dataset(config: Config) -> ModelConfig:
-    """The model with the vocabulary that the recipe asks `hark prepare` for, if it says one."""
-    size = config.data.vocab_size
-    return replace(config.model, vocab_size=size) if size else config.model
+def with_vocabulary(config: Config) -> ModelConfig:
+    """The model with the vocabulary that `hark prepare` will learn, unless the settings choose one."""
+    chosen = config.model.vocab_size != ModelConfig().vocab_size
+    return config.model if chosen else replace(config.model, vocab_size=config.data.vocab_size)
