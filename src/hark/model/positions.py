@@ -179,7 +179,7 @@ class Relative(Positions):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(spec.relative_buckets, spec.n_heads))
         # Far keys have the same bucket. In the order of distances, each bucket comes once; not all of them come.
-        ahead = torch.arange(-spec.relative_distance, spec.relative_distance + 1)
+        ahead = torch.arange(-spec.relative_distance, spec.relative_distance + 1, device="cpu")  # also under "meta"
         bucket_D = relative_buckets(ahead, spec.relative_buckets, spec.relative_distance, spec.causal)
         bucket_B, step_D = bucket_D.unique_consecutive(return_inverse=True)
         self.register_buffer("bucket_B", bucket_B, persistent=False)

@@ -336,7 +336,7 @@ def backward_keys(
     store_rows(dv_at, v_stride, dv, j, n_k, k_head, K)
 
 
-class Call(NamedTuple):
+class AttentionCall(NamedTuple):
     """What the three kernels share: the bias by head and distance, in units of log2; the seed and rate of dropout; and
     the sizes."""
 
@@ -355,7 +355,7 @@ class Call(NamedTuple):
         return {**shape, **uses, **tiles.options()}
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges, call: Call) -> tuple[Tensor, Tensor]:
+def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges, call: AttentionCall) -> tuple[Tensor, Tensor]:
     """Return the heads' outputs and the log-sum-exp of the scores (base 2)."""
     n, h, width = q.shape
     out, log_sum = q.new_empty(n, h, width), q.new_empty(n, h, dtype=torch.float32)
@@ -368,7 +368,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges, call: Call) -> tuple
 
 
 def attend_backward(
-    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, ranges: Ranges, call: Call,
+    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, ranges: Ranges, call: AttentionCall,
     step_D: Tensor | None, steps: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """Return the gradients of q, k and v, in the same memory layout as these; and that of the bias for each of `steps`
@@ -423,7 +423,7 @@ class RangedAttention(torch.autograd.Function):
         bias_HD = None
         if bias_HB is not None:
             bias_HD = (bias_HB if step_D is None else bias_HB[:, step_D]).float().mul(LOG2_E.value).contiguous()
-        call = Call(WINDOWS if longest > LONG else SENTENCES, bias_HD, draw_seed(q) if drop else None, drop)
+        call = AttentionCall(WINDOWS if longest > LONG else SENTENCES, bias_HD, draw_seed(q) if drop else None, drop)
         out, log_sum = attend(q, k, v, Ranges(*ranges), call)
         ctx.save_for_backward(q, k, v, out, log_sum, bias_HD, step_D, call.seed, *ranges)
         ctx.sizes, ctx.drop, ctx.steps = call.sizes, drop, 0 if bias_HB is None or step_D is None else bias_HB.shape[1]
@@ -432,6 +432,6 @@ class RangedAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, log_sum, bias_HD, step_D, seed, *ranges = ctx.saved_tensors
-        call, steps = Call(ctx.sizes, bias_HD, seed, ctx.drop), ctx.steps if ctx.needs_input_grad[3] else 0
+        call, steps = AttentionCall(ctx.sizes, bias_HD, seed, ctx.drop), ctx.steps if ctx.needs_input_grad[3] else 0
         gradients = attend_backward(dout.contiguous(), q, k, v, out, log_sum, Ranges(*ranges), call, step_D, steps)
         return *gradients, None, None, None, *(None for _ in ranges)

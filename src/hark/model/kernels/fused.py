@@ -13,7 +13,7 @@ from hark.model.kernels.norm import AddNorm, AddNormWithSum, NormWithInput
 from hark.model.torch_private import copy_all
 
 
-class DeferredSum(NamedTuple):
+class DroppedSum(NamedTuple):
     """The sum `x + Dropout(s)` of pre-norm, left to the next norm, which computes both in one pass."""
 
     x: Tensor
@@ -38,13 +38,13 @@ class FusedBackend(Backend):
         joined = self.joined[linears]
         return Product.apply(x.to(joined.weight.dtype), joined.weight, joined.bias, activation, *joined.originals)
 
-    def norm(self, x: Tensor | DeferredSum, norm: Norm) -> tuple[Tensor, Tensor]:
-        if isinstance(x, DeferredSum):
+    def norm(self, x: Tensor | DroppedSum, norm: Norm) -> tuple[Tensor, Tensor]:
+        if isinstance(x, DroppedSum):
             return AddNormWithSum.apply(x.x, x.s, norm.weight, bias_of(norm), draw_seed(x.s), x.p, norm.eps)
         return NormWithInput.apply(x, norm.weight, bias_of(norm), norm.eps)
 
-    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> DeferredSum:
-        return DeferredSum(x, s, rate(dropout))
+    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> DroppedSum:
+        return DroppedSum(x, s, rate(dropout))
 
     def add_norm(self, x: Tensor, s: Tensor, norm: Norm, dropout: nn.Dropout) -> Tensor:
         return AddNorm.apply(x, s, norm.weight, bias_of(norm), draw_seed(s), rate(dropout), norm.eps)
