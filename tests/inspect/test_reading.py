@@ -65,16 +65,16 @@ def test_a_decoder_expects_what_its_logits_say(decoder: TextModel) -> None:
 
 
 def test_weights_are_the_softmax_of_the_recorded_vectors(decoder: TextModel, encoder: TextModel) -> None:
-    """As the page explains them, with the slopes of ALiBi."""
+    """As the page explains them, with the bias of ALiBi."""
     for loaded, text in ((decoder, TEXT), (encoder, "The house is old.")):
         reading = read_text(loaded, text)
         vectors, weights = reading.vectors[reading.kind], reading.attention.of(reading.kind)
         scores = np.einsum("lthk,lshk->lhts", vectors.q_LTHK, vectors.k_LSHK) / vectors.q_LTHK.shape[-1] ** 0.5
         at = np.arange(len(reading.ids))
-        slopes = np.array(reading.slopes or [0.0] * weights.shape[1])
-        scores -= slopes[:, None, None] * np.abs(at[:, None] - at)
         if reading.kind == "decoder":
-            assert len(reading.slopes) == 4
+            slopes = np.array([1 / 4, 1 / 16, 1 / 64, 1 / 256])
+            scores -= slopes[:, None, None] * np.abs(at[:, None] - at)
+            np.testing.assert_allclose(vectors.bias_HTS, -slopes[:, None, None] * np.abs(at[:, None] - at), rtol=1e-6)
             scores[..., at[None, :] > at[:, None]] = -np.inf
         softmax = np.exp(scores - scores.max(-1, keepdims=True))
         np.testing.assert_allclose(weights, softmax / softmax.sum(-1, keepdims=True), atol=1e-5)

@@ -157,6 +157,7 @@ def pack_recording(
             head = describe_text(recording, tokenizer, effects)
             add_weights(pack, recording.attention)
             first = []
+    add_biases(pack, recording)
     add_vectors(pack, recording, effects, first, room - len(json.dumps(head)))
     head["blocks"] = pack.blocks
     return head, pack
@@ -231,7 +232,6 @@ def describe_text(reading: TextReading, tokenizer: Vocabulary, effects: Effects 
         "given": reading.given,
         "layers": {reading.kind: len(weights_LHTS)},
         "heads": weights_LHTS.shape[1],
-        "slopes": reading.slopes,
         "tokens": labels(list(known), tokenizer),
         "expected": [expected(each) for each in reading.expected],
         "effects": measured(effects) if effects else None,
@@ -364,6 +364,15 @@ def add_beam(pack: Pack, search: RecordedSearch) -> None:
     for position, step in enumerate(search.steps):
         attention_PWS[position, : len(step.attention_WS)] = step.attention_WS
     pack.add_shares("beam", attention_PWS, 8)
+
+
+def add_biases(pack: Pack, recording: Recording | TextReading) -> None:
+    """Add what the positions add to the scores of each head, by the distance of the key from the query."""
+    for kind, vectors in recording.vectors.items():
+        if vectors.bias_HTS is not None:
+            behind_HD, ahead_HD = vectors.bias_HTS[:, -1, :-1], vectors.bias_HTS[:, 0]
+            for number, bias_D in enumerate(np.concatenate([behind_HD, ahead_HD], axis=1)):
+                pack.add_signed(f"bias/{kind}/{number}", bias_D)
 
 
 def add_vectors(

@@ -20,7 +20,6 @@ from hark.inspect.attention import Attention, AttentionKind, lay_out
 from hark.inspect.recording import Vectors, capture
 from hark.inspect.words import Spelling
 from hark.model import OneStack
-from hark.model.positions import Alibi
 from hark.model.weights import load_one_stack
 from hark.text.opening import open_vocabularies
 from hark.text.vocabulary import Vocabulary
@@ -101,8 +100,6 @@ class TextReading:
     """The tokens that are scored: those of the text, or the likeliest one for a mask."""
     attention: Attention
     vectors: dict[AttentionKind, Vectors]
-    slopes: tuple[float, ...] = ()
-    """How fast the scores of each head fall with the distance (ALiBi); empty for other positions."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -150,7 +147,6 @@ def read_text(loaded: TextModel, text: str, max_tokens: int = 0) -> TextReading:
             places = masks
         expected = hide_in_turn(loaded, ids, places)
         rows, wanted = masks, [found.likely[0][0] for at in masks if (found := expected[at]) is not None]
-    positions = model.target_positions
     return TextReading(
         model=loaded.name,
         kind=loaded.kind,
@@ -165,7 +161,6 @@ def read_text(loaded: TextModel, text: str, max_tokens: int = 0) -> TextReading:
         wanted=tuple(wanted),
         attention=attention,
         vectors=vectors,
-        slopes=tuple(positions.slopes_H.tolist()) if isinstance(positions, Alibi) else (),
         notes=tuple(notes),
     )
 

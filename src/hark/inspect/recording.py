@@ -39,6 +39,8 @@ class Vectors:
     q_LTHK: NDArray[np.float32]
     k_LSHK: NDArray[np.float32]
     v_LSHK: NDArray[np.float32]
+    bias_HTS: NDArray[np.float32] | None = None
+    """What the positions add to the scores in every layer (ALiBi, relative positions)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,13 +145,13 @@ def same(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CapturedPattern(Pattern):
-    """Wraps a pattern and passes the queries, keys and values of each layer to a sink."""
+    """Wraps a pattern and passes the queries, keys and values of each layer, and their bias, to a sink."""
 
     pattern: Pattern
-    sink: Callable[[tuple[Tensor, Tensor, Tensor]], object]
+    sink: Callable[[tuple[Tensor, Tensor, Tensor, Tensor | None]], object]
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        self.sink((q, *match_heads(q, k, v)))
+        self.sink((q, *match_heads(q, k, v), self.bias_for(q, k)))
         return self.pattern(q, k, v)
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
@@ -162,13 +164,17 @@ class CapturedPattern(Pattern):
 def capture(model: Model, *inputs: Sequence[int]) -> tuple[Attention, dict[AttentionKind, Vectors]]:
     """Return the weights and vectors of every layer and head for one sentence pair or text, by the streams that the
     model reads."""
-    captured: dict[str, list[tuple[Tensor, Tensor, Tensor]]] = defaultdict(list)
+    captured: dict[str, list[tuple[Tensor, Tensor, Tensor, Tensor | None]]] = defaultdict(list)
 
     def wrap(layout: Layout) -> Layout:
         return layout.wrap(lambda kind, pattern: CapturedPattern(pattern, captured[kind].append))
 
     attention = observe(model, *inputs, wrap=wrap)
-    return attention, {
-        kind: Vectors(*(torch.cat(each).float().numpy() for each in zip(*captured[kind], strict=True)))
-        for kind in attention.kinds
-    }
+    return attention, {kind: vectors_of(captured[kind]) for kind in attention.kinds}
+
+
+def vectors_of(layers: Sequence[tuple[Tensor, Tensor, Tensor, Tensor | None]]) -> Vectors:
+    *vectors, biases = zip(*layers, strict=True)
+    q_LTHK, k_LSHK, v_LSHK = (torch.cat(each).float().numpy() for each in vectors)
+    bias_HTS = None if biases[0] is None else biases[0].detach().float().cpu().numpy()
+    return Vectors(q_LTHK, k_LSHK, v_LSHK, bias_HTS)

@@ -161,6 +161,14 @@ export class Look {
     return meanOf(heads.map((head) => grouped(block, head, rows, columns)));
   }
 
+  /** What the positions add to the score of each key of a query (ALiBi, relative positions): a function of both. */
+  async bias(kind, head) {
+    const name = `bias/${kind}/${head}`;
+    if (!this.has(name)) return null;
+    const { values, scale, shape } = await this.block(name); // by the distance, from the farthest behind
+    return (i, j) => scale * values[(shape[0] - 1) / 2 + j - i];
+  }
+
   /** Whether the vectors of a head are in the file. */
   explains(kind, layer, head) {
     return this.has(`vectors/${kind}/${layer}/${head}/q`);

@@ -28,8 +28,8 @@ export class WhyView {
     if (!look.explains(kind, layer, head)) {
       this.element.replaceChildren(this.pickers(), this.missing());
     } else {
-      const slope = look.head.slopes?.[head] ?? 0;
-      this.numbers = compute(await look.vectors(kind, layer, head), this.cell, kind === "decoder", slope);
+      const [vectors, bias] = await Promise.all([look.vectors(kind, layer, head), look.bias(kind, head)]);
+      this.numbers = compute(vectors, this.cell, kind === "decoder", bias);
       this.element.replaceChildren(this.pickers(), this.fit(), this.softmax(), this.value(), this.footnote());
     }
     if (focused) this.element.querySelector(`#${focused}`)?.focus();
@@ -90,7 +90,7 @@ export class WhyView {
   }
 
   fit() {
-    const { q, k, products, sum, score, farther } = this.numbers;
+    const { q, k, products, sum, score, added } = this.numbers;
     const [row, column] = [this.rows[this.cell.i].label, this.columns[this.cell.j].label];
     return step(
       "1",
@@ -107,7 +107,7 @@ export class WhyView {
         "Sum of the products ",
         el("b", {}, figure(sum, 2)),
         `, divided by √${q.length} = ${Math.sqrt(q.length).toFixed(2)} to keep it small`,
-        farther ? `, minus ${figure(farther, 2)} for the distance: score ` : ": score ",
+        added === null ? ": score " : `, ${added < 0 ? "minus" : "plus"} ${figure(Math.abs(added), 2)} for the distance: score `,
         el("b", {}, figure(score, 2)),
         ".",
       ),
@@ -161,7 +161,7 @@ export class WhyView {
   }
 
   value() {
-    const { v, added, output, share } = this.numbers;
+    const { v, weighted, output, share } = this.numbers;
     const column = this.columns[this.cell.j].label;
     const weight = this.numbers.weights[this.cell.j];
     const here = ` of what this head passes on here${share < 0 ? " (it points in the opposite direction)" : ""}.`;
@@ -171,7 +171,7 @@ export class WhyView {
       "Every token also has a value: the information that it passes on. The output of the head is the sum of all values, each multiplied by its weight.",
       this.strips([
         [`value of ${quoted(column)}`, v],
-        [`× ${weight.toFixed(3)}`, added, v],
+        [`× ${weight.toFixed(3)}`, weighted, v],
         ["sum over all tokens", output],
       ]),
       el("p", { class: "sum" }, `${quoted(column)} makes up `, el("b", {}, percent(Math.max(0, share))), here),
@@ -222,12 +222,11 @@ function step(number, title, description, ...rest) {
 }
 
 /** Compute equation 1 for one row, step by step. */
-function compute(vectors, { i, j }, causal, slope) {
+function compute(vectors, { i, j }, causal, bias) {
   const [q, k, v] = [vectors.q(i), vectors.k(j), vectors.v(j)];
   const dot = (one, other) => one.reduce((sum, x, at) => sum + x * other[at], 0);
   const root = Math.sqrt(q.length);
-  const far = (at) => slope * Math.abs(i - at); // ALiBi: scores fall with the distance
-  const scores = Array.from({ length: vectors.columns }, (_, at) => dot(q, vectors.k(at)) / root - far(at));
+  const scores = Array.from({ length: vectors.columns }, (_, at) => dot(q, vectors.k(at)) / root + (bias?.(i, at) ?? 0));
   const seen = scores.map((score, at) => (causal && at > i ? -Infinity : score));
   const most = seen.reduce((one, other) => Math.max(one, other), -Infinity);
   const powers = seen.map((score) => Math.exp(score - most));
@@ -237,11 +236,12 @@ function compute(vectors, { i, j }, causal, slope) {
   weights.forEach((weight, at) => {
     if (weight) vectors.v(at).forEach((x, axis) => (output[axis] += weight * x));
   });
-  const added = v.map((x) => weights[j] * x);
+  const weighted = v.map((x) => weights[j] * x);
   const products = q.map((x, at) => x * k[at]);
   const sum = dot(q, k);
-  const share = dot(added, output) / Math.max(dot(output, output), 1e-12);
-  return { q, k, v, products, sum, score: scores[j], farther: far(j), scores, weights, added, output, share };
+  const share = dot(weighted, output) / Math.max(dot(output, output), 1e-12);
+  const added = bias?.(i, j) ?? null;
+  return { q, k, v, products, sum, score: scores[j], added, scores, weights, weighted, output, share };
 }
 
 function drawStrip(canvas, vector, largest, theme) {
