@@ -10,7 +10,8 @@ from hark.config import DecodeConfig
 from hark.engine.request import Request, length_penalty
 from hark.engine.torch import TorchEngine
 from hark.inspect.attention import observe
-from hark.inspect.beam import LIKELY, RecordedSearch, SearchRecorder, path
+from hark.inspect.beam import RecordedSearch, SearchRecorder, path
+from hark.inspect.expectation import LIKELY
 from hark.inspect.recording import record
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import BOS, EOS, SPECIAL

@@ -11,8 +11,9 @@ import hark
 from hark.errors import UserError
 from hark.inspect.attention import Head
 from hark.inspect.effects import WORDS, count_text_measurements, hideable_words, measure_text
+from hark.inspect.expectation import LIKELY
 from hark.inspect.look import look_at_text
-from hark.inspect.reading import LIKELY, MOST_WEIGHTS, TextModel, read_text
+from hark.inspect.reading import MOST_WEIGHTS, TextModel, read_text
 from hark.inspect.variants import TextVariants, without_heads
 from hark.model import OneStack
 from hark.tasks.encoder import LoadedEncoder

@@ -12,9 +12,8 @@ from torch import Tensor
 
 from hark.engine.request import Hypotheses, Request
 from hark.engine.watch import SearchStep, Watch
+from hark.inspect.expectation import LIKELY
 
-LIKELY = 8
-"""Number of next tokens to record for each hypothesis."""
 PLACES = 1 << 14
 """Cache size in tokens, of a source and its hypotheses: enough for 512 tokens and a beam of 16."""
 

@@ -17,6 +17,7 @@ from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.inspect.attention import Attention, AttentionKind, lay_out
+from hark.inspect.expectation import Expected, expectation, expectations
 from hark.inspect.recording import Vectors, capture
 from hark.inspect.words import Spelling
 from hark.model import OneStack
@@ -24,8 +25,6 @@ from hark.model.weights import load_one_stack
 from hark.text.opening import open_vocabularies
 from hark.text.vocabulary import Vocabulary
 
-LIKELY = 8
-"""Number of candidates to record for each place."""
 LONGEST = 4_000
 """Maximum characters of a text. The limit of tokens, which depends on the model, is lower."""
 MOST_WEIGHTS = 6_000_000
@@ -62,18 +61,6 @@ class TextModel:
         if self.kind == "encoder" and self.vocabulary.mask is None:
             return "its vocabulary has no mask"
         return self.bundle.silence
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What a model expects at one place of a text."""
-
-    likely: tuple[tuple[int, float], ...]
-    """The likeliest tokens, with their probabilities."""
-    log_prob: float | None = None
-    """Of the token that is there; None if there is none: a mask, or the end of the text."""
-    rank: int | None = None
-    """The rank of that token among all, from 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +189,7 @@ def read_on(loaded: TextModel, ids: Sequence[int]) -> list[Expected | None]:
     ended = ids[-1] == loaded.vocabulary.special.end
     log_prob_TV = logits_TV[: len(ids) - ended].float().log_softmax(-1)
     following: list[int | None] = [*ids[1:], *([] if ended else [None])]
-    return [None, *(expectation(each_V, token) for each_V, token in zip(log_prob_TV, following, strict=True))]
+    return [None, *expectations(log_prob_TV, following)]
 
 
 @torch.no_grad()
@@ -227,11 +214,3 @@ def hidden_states(model: OneStack, texts: Sequence[Sequence[int]]) -> Tensor:
     """The hidden states of texts of one length, (B, T, D)."""
     streams, layout = lay_out(model, [(text,) for text in texts])
     return model.hidden(streams, layout)
-
-
-def expectation(log_prob_V: Tensor, token: int | None) -> Expected:
-    log_probs, tokens = log_prob_V.topk(min(LIKELY, len(log_prob_V)))
-    likely = tuple(zip(tokens.tolist(), log_probs.exp().tolist(), strict=True))
-    if token is None:
-        return Expected(likely)
-    return Expected(likely, float(log_prob_V[token]), 1 + int((log_prob_V > log_prob_V[token]).sum()))
