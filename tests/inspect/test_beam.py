@@ -121,3 +121,19 @@ def test_the_path_leads_to_the_translation(loaded: Loaded) -> None:
     assert each.log_prob == pytest.approx(recording.hypothesis.log_prob, abs=1e-6)
     score = each.log_prob / length_penalty(len(taken), recording.search.request.search.alpha)
     assert score == pytest.approx(recording.hypothesis.score, abs=1e-6)
+
+
+def test_a_forced_token_is_the_only_candidate_of_its_step() -> None:
+    """However unlikely it is: the output of some models begins with a tag, or with BART's <s>."""
+    model, source = build(), [5, 9, 30, EOS]
+    text_V = next_log_probs(model, source, ())[EOS + 1 :]
+    unlikely = tuple((text_V.argsort()[:2] + EOS + 1).tolist())
+    engine, recorder = watched(model)
+    ((_, (best, *_)),) = engine.run([Request(source, DecodeConfig(beam=3, max_extra=4), unlikely)])
+    (search,) = recorder.searches
+    for step, token in zip(search.steps[:2], unlikely, strict=True):
+        assert [(each.row, each.token, each.log_prob, each.fate) for each in step.candidates] == [
+            (0, token, 0.0, "lives")
+        ]
+    taken = [step.candidates[at].token for step, at in zip(search.steps, path(search.steps, best.tokens), strict=False)]
+    assert tuple(taken) == best.tokens

@@ -271,7 +271,8 @@ class Lane:
         else:
             rows_only = context.one_stack and context.exact
             found = (draw_each if rows_only else draw)(logits_BWV.squeeze(1), beams, params.sampling)
-        after = advance(beams, params, force(found, beams, params), context.special.end)
+        found = force(found, beams, params)
+        after = advance(beams, params, found, context.special.end)
         if context.watch is not None:
             context.watch.stepped(SearchStep(beams, params, logits_BWV, found, after))
         parents_BWT = after.parents_BW[..., None].expand(-1, -1, positions)
