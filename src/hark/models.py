@@ -189,6 +189,12 @@ def shape_of(folder: Path) -> Shape:
         return "encoder-decoder"
 
 
+def translates(folder: Path) -> bool:
+    """Whether the model in a folder has pairs of languages. One that cannot be read does: opening it reports why."""
+    described = describe_model(folder)
+    return bool(described.pairs or described.problem)
+
+
 def find_pair(pair: LanguagePair, beside: Path) -> Path | None:
     """The folder of a model that translates a pair: next to the model `beside`, or else among the installed ones.
 

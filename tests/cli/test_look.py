@@ -13,6 +13,7 @@ import pytest
 import hark
 from hark.cli import look as verb
 from hark.cli import main
+from tests.inspect.text_models import T5, make_text_to_text
 from tests.tasks.decoders import make_one_stack
 from tests.translate.bundles import make_bundle
 
@@ -237,4 +238,39 @@ def test_options_for_translations_are_refused_for_a_text(hark_look: Hark, decode
         assert message in refused.stderr
         assert refused.stderr.count("\n") == 1
     refused = hark_look("the cat", "--max-tokens", "3")
-    assert refused.stderr == "hark: --max-tokens requires -m with a decoder alone, such as gpt2\n"
+    assert refused.stderr == "hark: --max-tokens requires -m with a model that generates text, such as t5-small\n"
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model that makes text from text."""
+    return str(make_text_to_text(tmp_path_factory.mktemp("models") / "tiny", *T5))
+
+
+def test_what_a_model_makes_of_a_text(hark_look: Hark, writer: str, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("The <extra_id_0> sees.\nA house.\n")
+    done = hark_look("-m", writer, "text.txt", "--max-tokens", "4", "--beam", "2", "-o", "page.html")
+    assert (done.returncode, done.stdout) == (0, "page.html\n")
+    assert done.stderr == "the output is cut off after 4 tokens; raise --max-tokens for more\n"
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>The &lt;extra_id_0&gt; sees.\nA house. · hark</title>" in page  # the whole text
+    assert '"width":2,' in page.replace(" ", "")
+    done = hark_look("-m", writer, "text.txt", "--changes", "0", "--output-text", "<extra_id_0> cat", "-o", "page.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '"expected":' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_options_that_do_not_apply_to_a_text_to_text_model(hark_look: Hark, writer: str, decoder: str) -> None:
+    for words, message in (
+        (("-m", writer, "the cat", "-t", "de"), "has no languages, so it does not translate; leave out -t"),
+        (("-m", writer, "--preset", "anaphora"), "has no languages, so it does not translate; leave out --preset"),
+        (("-m", writer, "the cat", "--output-text", "a", "--beam", "2"), "nothing is generated; leave out --beam"),
+        (("-m", writer, "the cat", "--output-text", "a"), "nothing is generated; leave out --changes"),  # given: 1
+        (("-m", writer, "the cat", "--max-tokens", "0"), "max_tokens 0: must be at least 1"),
+        (("-m", decoder, "the cat", "--changes", "0", "--output-text", "a"), "one stack, so it does not translate; "),
+        (("the cat", "--output-text", "a"), "--output-text requires -m with a model that makes text from text, such"),
+    ):
+        refused = hark_look(*words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
+        assert refused.stderr.count("\n") == 1

@@ -32,3 +32,7 @@ class LayerCache(Positions):
 
     def rotation(self, positions: Tensor) -> Rotation | None:
         return self.positions.rotation(self.kept[positions])
+
+    def bias(self, length: int) -> Tensor | None:
+        bias_HTS = self.positions.bias(int(self.kept.max()) + 1)
+        return None if bias_HTS is None else bias_HTS[:, self.kept[:length, None], self.kept[:length]]

@@ -62,7 +62,7 @@ def test_no_text_is_lost(text: str) -> None:
         (" " if spaced and number else "") + word
         for number, (word, spaced) in enumerate(zip(found.words, found.spaced, strict=True))
     )
-    assert joined.strip() == normalise(text)
+    assert joined.strip() == found.text == normalise(text)
     assert len(found.word_of) == len(found.tokens) == len(found.marks)
     assert list(found.word_of) == sorted(found.word_of)
     assert set(found.word_of) == set(range(len(found.words)))

@@ -1,10 +1,10 @@
-"""`hark look`: show how a model translates a sentence, or reads a text, on an HTML page."""
+"""`hark look`: show how a model translates a sentence, reads a text or makes another of it, on an HTML page."""
 
 import codecs
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,15 +20,18 @@ EXAMPLES = (
     'hark look -m runs/mine "I have seen it." -o seen.html --no-open',
     "hark look --preset anaphora --changes 0",
     'hark look -m gpt2 "The cat sat on the mat because" --max-tokens 10',
+    'hark look -m t5-small "The <extra_id_0> walks in the park." --beam 4',
 )
 
 if TYPE_CHECKING:
-    from hark.inspect.page import Page
+    from hark.config import Shape
     from hark.inspect.presets import PresetName
+    from hark.inspect.reading import TextReading
+    from hark.inspect.recording import Recording
     from hark.translate.load import Loaded
 
 MOST_BYTES = 1 << 16
-"""Of the text of a model of one stack: more than a page can have."""
+"""Of a text that is shown as a whole: more than a page can have."""
 
 
 def look(
@@ -64,7 +67,16 @@ def look(
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            "--max-tokens", min=0, metavar="N", help="Of a decoder alone: continue the text by N tokens first."
+            "--max-tokens",
+            min=0,
+            metavar="N",
+            help="Of a decoder alone: continue the text by N tokens first. Of T5 or BART: generate at most N (256).",
+        ),
+    ] = None,
+    output_text: Annotated[
+        str | None,
+        typer.Option(
+            "--output-text", metavar="TEXT", help="Of T5 or BART: show this output, instead of what it generates."
         ),
     ] = None,
     errors: options.Errors = "strict",
@@ -76,8 +88,8 @@ def look(
     """See inside a translation or a text, in your browser.
 
     Shows every attention head, every step of the beam search, and the words and heads that matter most, on one
-    self-contained page. Uses the first sentence of the text. Of a model of one stack (GPT, BERT), shows what it expects
-    at each place of a text instead of a search.
+    self-contained page. Uses the first sentence of the text. A model without languages reads the whole text: one of one
+    stack (GPT, BERT) shows what it expects at each place instead of a search; T5 or BART makes another text of it.
     """
     require("torch", "train", "hark look")
     check_new_file(None if output == STDOUT else output, "HTML")
@@ -85,33 +97,42 @@ def look(
         raise UserError("--preset comes with its own sentence; omit the text")
     if quick and changes:
         raise UserError("--quick cannot be combined with --changes")
-    alone = one_stack(model)
-    if alone is None:
-        if max_tokens is not None:
-            raise UserError("--max-tokens requires -m with a decoder alone, such as gpt2")
-        text = None if preset else read_beginning(words or [], errors)
+    folder, shape = without_languages(model)
+    given = {
+        "-s": source, "-t": target, "--preset": preset, "--beam": beam, "--changes": changes or None,
+        "--max-tokens": max_tokens, "--output-text": output_text,
+    }  # fmt: skip
+    check_options(model, folder, shape, given)
+    if folder is not None:
+        text: str | None = read_whole(words or [], errors)
     else:
-        given = {"-s": source, "-t": target, "--preset": preset, "--beam": beam, "--changes": changes or None}
-        refuse_for_text(str(model), given)
-        text = read_whole(words or [], errors)
+        text = None if preset else read_beginning(words or [], errors)
+    search: dict[str, Any] = {} if beam is None else {"beam": beam}
+    measured = 0 if quick else changes
     with shown_status() as show_status:
         show_status("loading the model")
-        if alone is not None:
-            page, notes = look_at_text(alone, text or "", max_tokens or 0, quick or changes == 0, threads, show_status)
-        else:
-            with no_collection():
+        with no_collection():
+            if folder is None:
                 loaded, source, target = load_for(text, preset, model, source, target)
-                import torch
+            import torch
 
-                from hark.inspect.look import look_inside
-            if threads is not None:
-                torch.set_num_threads(threads)
-            search: dict[str, Any] = {} if beam is None else {"beam": beam}
-            page, recording = look_inside(
-                loaded, text, preset, 0 if quick else changes, show_status, source, target, **search
+            from hark.inspect import look as pages
+            from hark.inspect.reading import TextModel
+            from hark.inspect.text_to_text import TextToText
+        if threads is not None:
+            torch.set_num_threads(threads)
+        recording: Recording | TextReading
+        if folder is None:
+            page, recording = pages.look_inside(loaded, text, preset, measured, show_status, source, target, **search)
+        elif shape == "encoder-decoder":
+            page, recording = pages.look_at_output(
+                TextToText.open(folder), text or "", output_text, measured, max_tokens, show_status, **search
             )
-            notes = recording.notes
-    for note in notes:
+        else:
+            page, recording = pages.look_at_text(
+                TextModel.open(folder), text or "", max_tokens or 0, measured == 0, show_status
+            )
+    for note in recording.notes:
         sys.stderr.write(f"{note}\n")
     write_text(output, page.html)
     if output == STDOUT:
@@ -124,20 +145,34 @@ def look(
         webbrowser.open(output.resolve().as_uri())
 
 
-def one_stack(model: str | None) -> Path | None:
-    """The folder of the named model if it has one stack, which does not translate."""
-    from hark.models import named_folder, shape_of
+def without_languages(model: str | None) -> "tuple[Path | None, Shape]":
+    """The folder of the named model if it does not translate, else None; and its shape."""
+    from hark.models import named_folder, shape_of, translates
 
     if model is None:
-        return None
+        return None, "encoder-decoder"
     folder = named_folder(model)
-    return folder if shape_of(folder) in ("decoder", "encoder") else None
+    shape = shape_of(folder)
+    return None if shape == "encoder-decoder" and translates(folder) else folder, shape
 
 
-def refuse_for_text(model: str, given: Mapping[str, object]) -> None:
-    for option, value in given.items():
-        if value is not None:
-            raise UserError(f"{model}: has one stack, so it does not translate; leave out {option}")
+def check_options(model: str | None, folder: Path | None, shape: "Shape", given: Mapping[str, object]) -> None:
+    """Refuse options that do not apply to a model."""
+    if folder is None:
+        for option, does in (("--max-tokens", "generates text"), ("--output-text", "makes text from text")):
+            if given[option] is not None:
+                raise UserError(f"{option} requires -m with a model that {does}, such as t5-small")
+        return
+    why, refused = "has no languages, so it does not translate", ["-s", "-t", "--preset"]
+    if shape != "encoder-decoder":
+        why, refused = "has one stack, so it does not translate", [*refused, "--beam", "--changes", "--output-text"]
+    for option in refused:
+        if given[option] is not None:
+            raise UserError(f"{model}: {why}; leave out {option}")
+    if given["--output-text"] is not None:
+        for option in ("--beam", "--changes", "--max-tokens"):
+            if given[option] is not None:
+                raise UserError(f"--output-text gives the output, so nothing is generated; leave out {option}")
 
 
 def read_whole(words: list[str], errors: Literal["strict", "replace"]) -> str:
@@ -158,20 +193,6 @@ def read_whole(words: list[str], errors: Literal["strict", "replace"]) -> str:
         decode_line(line, number, str(given or "stdin"), errors).removesuffix("\r")
         for number, line in enumerate(lines, start=1)
     )
-
-
-def look_at_text(
-    folder: Path, text: str, max_tokens: int, quick: bool, threads: int | None, report: Callable[[str], object]
-) -> "tuple[Page, Sequence[str]]":
-    with no_collection():
-        import torch
-
-        from hark.inspect import look
-        from hark.inspect.reading import TextModel
-    if threads is not None:
-        torch.set_num_threads(threads)
-    page, reading = look.look_at_text(TextModel.open(folder), text, max_tokens, quick, report)
-    return page, reading.notes
 
 
 def load_for(

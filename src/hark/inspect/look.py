@@ -5,11 +5,13 @@ from itertools import count
 from typing import Any
 
 from hark.errors import UserError
-from hark.inspect.effects import Effects, count_measurements, count_text_measurements, measure, measure_text
+from hark.inspect.effects import Decode, Effects, count_measurements, count_text_measurements, measure, measure_text
 from hark.inspect.page import Page, render
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
 from hark.inspect.reading import TextModel, TextReading, read_text
 from hark.inspect.recording import Recording, record
+from hark.inspect.text_to_text import TextToText, record_output
+from hark.model import Transformer
 from hark.text.vocabulary import Coder
 from hark.translate.load import Loaded
 
@@ -65,6 +67,28 @@ def look_at_text(
     return render(reading, loaded.vocabulary, effects), reading
 
 
+def look_at_output(
+    loaded: TextToText,
+    text: str,
+    output: str | None = None,
+    changes: int | None = None,
+    max_tokens: int | None = None,
+    report: Callable[[str], object] = lambda _: None,
+    **search: Any,
+) -> tuple[Page, Recording]:
+    """Return the page of what a text-to-text model makes of a text, or of an output that is given, and the recording.
+
+    `changes` is the number of heads, and of words, to generate again without, as for a translation; an output that is
+    given is only measured. `max_tokens`: how much to generate at most.
+    """
+    if output is not None and (given := [*["changes"][: bool(changes)], *["max_tokens"][: bool(max_tokens)], *search]):
+        raise UserError(f"the output is given, so nothing is generated; leave out {', '.join(given)}")
+    report("reading" if output is not None else "generating")
+    recording = record_output(loaded, text, output, max_tokens, **search)
+    effects = measured(loaded.model, recording, loaded.decode, changes, report)
+    return render(recording, loaded.target_vocabulary, effects), recording
+
+
 def look_at(
     loaded: Loaded,
     text: str,
@@ -75,18 +99,23 @@ def look_at(
     **search: Any,
 ) -> tuple[Recording, Effects | None]:
     """Record the translation of a sentence, and measure the effects of heads and words; see `look_inside`."""
-    model = loaded.model
     report("translating")
     recording = record(loaded, text, source, target, **search)
-    effects = None
-    if changes is None:
+    coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
+    return recording, measured(loaded.model, recording, coder.decode, changes, report)
+
+
+def measured(
+    model: Transformer, recording: Recording, decode: Decode, changes: int | None, report: Callable[[str], object]
+) -> Effects | None:
+    """Measure the effects of heads and words; None if there are to be no changes."""
+    if changes == 0:
+        return None
+    if recording.search is None:
+        changes = 0
+    elif changes is None:
         changes = min(CHANGES, max(1, SEARCHED_TOKENS // len(recording.written_ids)))
-    if changes:
-        coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
-        effects = measure(
-            model, recording, coder.decode, changes, count_progress(report, count_measurements(recording, changes))
-        )
-    return recording, effects
+    return measure(model, recording, decode, changes, count_progress(report, count_measurements(recording, changes)))
 
 
 def count_progress(report: Callable[[str], object], total: int) -> Callable[[], object]:

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 from hark.inspect.attention import Attention, Head
 from hark.inspect.beam import RecordedSearch, path
 from hark.inspect.effects import Effect, Effects
+from hark.inspect.expectation import Expected
 from hark.inspect.presets import Preset, PresetHead
-from hark.inspect.reading import Expected, TextReading
+from hark.inspect.reading import TextReading
 from hark.inspect.recording import Recording
 from hark.inspect.words import VISIBLE_SPACE, Spelling
 from hark.pages.document import document, embed_json
@@ -151,7 +152,8 @@ def pack_recording(
         case Recording():
             head = describe(recording, tokenizer, effects, preset)
             add_weights(pack, recording.attention)
-            add_beam(pack, recording.search)
+            if recording.search is not None:
+                add_beam(pack, recording.search)
             first = [Head("cross", recording.alignment.layer, number) for number in recording.alignment.heads]
         case TextReading():
             head = describe_text(recording, tokenizer, effects)
@@ -203,7 +205,8 @@ def describe(
         "layers": {kind: len(attention.of(kind)) for kind in attention.kinds},
         "heads": attention.cross_LHTS.shape[1],
         "alignment": {"layer": alignment.layer, "heads": alignment.heads, "step": alignment.step},
-        "beam": beam(recording, tokenizer),
+        "beam": beam(recording, recording.search, tokenizer) if recording.search else None,
+        **(describe_expected(recording.expected, tokenizer) if recording.expected else {}),
         "effects": measured(effects) if effects else None,
         "preset": preset_words(*preset) if preset else None,
         "open": opening(recording, *preset) if preset else {},
@@ -211,17 +214,8 @@ def describe(
 
 
 def describe_text(reading: TextReading, tokenizer: Vocabulary, effects: Effects | None) -> dict[str, Any]:
-    """The data of the page of a text, except for the blocks. Tokens that are expected are indices into `tokens`."""
+    """The data of the page of a text, except for the blocks."""
     weights_LHTS = reading.attention.of(reading.kind)
-    known = number_tokens(token for each in reading.expected if each for token, _ in each.likely)
-
-    def expected(each: Expected | None) -> dict[str, Any] | None:
-        if each is None:
-            return None
-        likely = [(known[token], round(p, 5)) for token, p in each.likely]
-        p = None if each.log_prob is None else round(math.exp(each.log_prob), 7)
-        return {"likely": likely, "p": p, "rank": each.rank}
-
     return {
         "model": reading.model,
         "sentence": reading.text,
@@ -232,12 +226,25 @@ def describe_text(reading: TextReading, tokenizer: Vocabulary, effects: Effects 
         "given": reading.given,
         "layers": {reading.kind: len(weights_LHTS)},
         "heads": weights_LHTS.shape[1],
-        "tokens": labels(list(known), tokenizer),
-        "expected": [expected(each) for each in reading.expected],
+        **describe_expected(reading.expected, tokenizer),
         "effects": measured(effects) if effects else None,
         "preset": None,
         "open": start_of(reading),
     }
+
+
+def describe_expected(expected: Sequence[Expected | None], tokenizer: Vocabulary) -> dict[str, Any]:
+    """What is expected at each place. Tokens are indices into a list of all that occur."""
+    known = number_tokens(token for each in expected if each for token, _ in each.likely)
+
+    def described(each: Expected | None) -> dict[str, Any] | None:
+        if each is None:
+            return None
+        likely = [(known[token], round(p, 5)) for token, p in each.likely]
+        p = None if each.log_prob is None else round(math.exp(each.log_prob), 7)
+        return {"likely": likely, "p": p, "rank": each.rank}
+
+    return {"tokens": labels(list(known), tokenizer), "expected": [described(each) for each in expected]}
 
 
 def start_of(reading: TextReading) -> dict[str, Any]:
@@ -276,15 +283,15 @@ def spelling(text: Spelling) -> dict[str, Any]:
     }
 
 
-def beam(recording: Recording, tokenizer: Vocabulary) -> dict[str, Any]:
+def beam(recording: Recording, search: RecordedSearch, tokenizer: Vocabulary) -> dict[str, Any]:
     """The steps of the search. Tokens are indices into a list of all that occur."""
-    search = recording.search
     ids = [token for step in search.steps for each in step.likely for token, _ in each]
     ids += [each.token for step in search.steps for each in step.candidates]
     known = number_tokens(ids)
     return {
         "width": search.request.search.beam,
         "alpha": search.request.search.alpha,
+        "forced": len(search.request.prefix),
         "tokens": labels(list(known), tokenizer),
         "steps": [
             {

@@ -1,7 +1,8 @@
 """Records one translation: the texts, all attention weights with their vectors, and every step of the search.
 
 The translation is that of `hark translate`: the same text processing and the same search, which `beam.SearchRecorder`
-watches. Weights and vectors are recorded afterwards, in one forced pass over the translation.
+watches. Weights and vectors are recorded afterwards, in one forced pass over the translation. What a model without
+languages makes of a text is recorded in the same way (`text_to_text`).
 
 Shape suffixes in addition to the package's legend: L layers.
 """
@@ -9,12 +10,14 @@ Shape suffixes in addition to the package's legend: L layers.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hark.bundle import Bundle, name_of
 from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.request import Hypothesis
 from hark.engine.torch import TorchEngine
@@ -22,10 +25,11 @@ from hark.errors import UserError
 from hark.inspect.attention import Attention, AttentionKind, observe
 from hark.inspect.beam import PLACES, RecordedSearch, SearchRecorder
 from hark.inspect.beginning import first_sentence
+from hark.inspect.expectation import Expected
 from hark.inspect.words import Spelling
-from hark.model import Layout, Model
+from hark.model import Layout, Model, Transformer
 from hark.model.patterns import Pattern, match_heads
-from hark.text.vocabulary import SpecialIds
+from hark.text.vocabulary import SpecialIds, Vocabulary
 from hark.translate.load import Loaded, search_settings
 from hark.translate.piece import Options
 from hark.translate.translator import Translator
@@ -45,14 +49,16 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """The recording of one translation."""
+    """The recording of one translation, or of one text that a text-to-text model makes of another."""
 
     model: str
     """The bundle's name."""
-    languages: tuple[str, str]
+    languages: tuple[str, str] | None
+    """None: the model has none."""
     sentence: str
+    """What is translated; of a text-to-text model, the whole text that it reads."""
     translation: str
-    """The output of `hark translate`."""
+    """The output of `hark translate`; of a text-to-text model, the text shown."""
     shown: str
     """The text of the hypothesis shown. The same except for capitals, unless a note says otherwise."""
     source: Spelling
@@ -66,16 +72,44 @@ class Recording:
     hypothesis: Hypothesis
     attention: Attention
     vectors: dict[AttentionKind, Vectors]
-    search: RecordedSearch
+    search: RecordedSearch | None
+    """None: the output was given."""
     alignment: AlignmentHeads
     """The heads that align words best."""
     notes: tuple[str, ...] = ()
     """Notes for the reader, if the page shows only a part of the text, or not the final translation."""
+    expected: tuple[Expected | None, ...] = ()
+    """What the model expects in the place of each token of an output that was given; None if it has no choice."""
 
     @property
     def read_ids(self) -> tuple[int, ...]:
         """The decoder's input: the output shifted right (paper, 3.1)."""
         return (self.special.start, *self.written_ids[:-1])
+
+
+class EncoderDecoder(Protocol):
+    """A model of an encoder and a decoder, and what came with it."""
+
+    @property
+    def bundle(self) -> Bundle: ...
+
+    @property
+    def source_vocabulary(self) -> Vocabulary: ...
+
+    @property
+    def target_vocabulary(self) -> Vocabulary: ...
+
+    @property
+    def model(self) -> Transformer:
+        """On the CPU, in float32."""
+        ...
+
+
+def watched(loaded: EncoderDecoder) -> tuple[SearchRecorder, TorchEngine]:
+    """An engine, and what records its searches."""
+    special = loaded.target_vocabulary.special
+    recorder = SearchRecorder(AlignmentHeads.default(loaded.model.config).layer, special.end)
+    return recorder, TorchEngine(loaded.model, special, "cpu", "float32", places=PLACES, watch=recorder)
 
 
 def record(
@@ -89,9 +123,7 @@ def record(
     options = loaded.languages.choose(text, Options(settings, split=False, source=source, target=target))
     languages = loaded.languages.of(options)
     sentence, notes = first_sentence(text, languages[0])
-    model, config, special = loaded.model, loaded.config, loaded.target_vocabulary.special
-    recorder = SearchRecorder(AlignmentHeads.default(config.model).layer, special.end)
-    engine = TorchEngine(model, special, "cpu", "float32", places=PLACES, watch=recorder)
+    recorder, engine = watched(loaded)
     vocabularies = loaded.source_vocabulary, loaded.target_vocabulary
     translator = Translator(engine, *vocabularies, loaded.config, languages=loaded.languages)
     translation = translator.translate(sentence, options).text
@@ -104,26 +136,47 @@ def record(
         notes.append(
             f"hark translate prints “{translation}”, from several attempts or parts; this page shows the first"
         )
-    source_ids = tuple(found.request.source)
+    return complete(
+        loaded, found.request.source, hypothesis, found, sentence, shown, notes,
+        languages=languages, translation=translation,
+    )  # fmt: skip
+
+
+def complete(
+    loaded: EncoderDecoder,
+    source_ids: Sequence[int],
+    hypothesis: Hypothesis,
+    search: RecordedSearch | None,
+    sentence: str,
+    shown: str,
+    notes: Sequence[str] = (),
+    languages: tuple[str, str] | None = None,
+    translation: str | None = None,
+    expected: Sequence[Expected | None] = (),
+) -> Recording:
+    """Record the weights and vectors of a pair of texts in one forced pass, and add them to what is known of it."""
+    vocabulary, facts, config = loaded.target_vocabulary, loaded.bundle.facts, loaded.model.config
+    special = vocabulary.special
     written_ids = (*hypothesis.tokens, special.end) if hypothesis.complete else hypothesis.tokens
-    attention, vectors = capture(model, source_ids, (special.start, *written_ids[:-1]))
+    attention, vectors = capture(loaded.model, source_ids, (special.start, *written_ids[:-1]))
     return Recording(
-        model=loaded.bundle.folder.resolve().name,
+        model=name_of(loaded.bundle.folder.resolve()),
         languages=languages,
         sentence=sentence,
-        translation=translation,
+        translation=shown if translation is None else translation,
         shown=shown,
         source=Spelling.of(source_ids, loaded.source_vocabulary),
-        written=Spelling.of(written_ids, loaded.target_vocabulary),
-        source_ids=source_ids,
+        written=Spelling.of(written_ids, vocabulary),
+        source_ids=tuple(source_ids),
         written_ids=written_ids,
         special=special,
         hypothesis=hypothesis,
         attention=attention,
         vectors=vectors,
-        search=found,
-        alignment=AlignmentHeads.of_facts(loaded.facts.alignment, config.model) or AlignmentHeads.default(config.model),
+        search=search,
+        alignment=AlignmentHeads.of_facts(facts.alignment, config) or AlignmentHeads.default(config),
         notes=tuple(notes),
+        expected=tuple(expected),
     )
 
 

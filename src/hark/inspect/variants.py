@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
-from hark.engine.request import Hypothesis, Request
+from hark.engine.request import Hypothesis
 from hark.engine.torch import TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
@@ -275,12 +275,15 @@ class Changes(Watch):
 
 def translations(variants: Variants, changes: Sequence[Change], advance: Advance = lambda: None) -> list[Hypothesis]:
     """Return the best translation of the sentence for each change; `advance` is called after each."""
+    if not changes:
+        return []
     watch, recording = Changes(variants), variants.recording
     engine = TorchEngine(variants.model, recording.special, "cpu", "float32", places=PLACES, watch=watch)
+    assert recording.search is not None  # there is none if the output was given
     original = recording.search.request
     variants.memories(changes)  # in batches; the engine would request them one by one
     for change in changes:
-        request = Request(variants.source(change), original.search, original.prefix, original.banned)
+        request = replace(original, source=variants.source(change))
         watch.of[engine.submit(request)] = change
     found: dict[int, Hypothesis] = {}
     while len(found) < len(changes):

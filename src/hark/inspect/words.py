@@ -26,8 +26,8 @@ class Spelling:
     tokens: tuple[str, ...]
     """Without the space symbol; empty for start, EOS and language tags."""
     marks: tuple[str, ...]
-    """The kind of a special token: `start`, `end`, or the language of a tag; empty for other tokens, and for a mask,
-    which stands for a word."""
+    """The kind of a special token: `start`, `end`, or the language of a tag; empty for other tokens, and for a mask or
+    a sentinel, which stand for words."""
     words: tuple[str, ...]
     """A special token is a word of its own; so is punctuation at the edge of a word."""
     word_of: tuple[int, ...]
@@ -39,7 +39,7 @@ class Spelling:
     def of(cls, ids: Sequence[int], vocabulary: Vocabulary) -> "Spelling":
         pieces = [readable(piece, token, vocabulary) for piece, token in zip(vocabulary.pieces(ids), ids, strict=True)]
         marks = tuple(mark_of(token, vocabulary) for token in ids)
-        starts = sorted({*word_starts(pieces, ids, vocabulary)})
+        starts, hidden = sorted({*word_starts(pieces, ids, vocabulary)}), set(vocabulary.hidden)
         spans = list(pairwise([*starts, len(ids)]))
         words = vocabulary.decode([ids[start:stop] for start, stop in spans]) if spans else []
         return cls(
@@ -55,10 +55,15 @@ class Spelling:
                 or bool(marks[start])
                 or bool(marks[start - 1])
                 or pieces[start].startswith(SPACE)
-                or ids[start] == vocabulary.mask  # which stands for a word with the space before it
+                or ids[start] in hidden  # which stands for words with the space before them
                 for start in starts
             ),
         )
+
+    @property
+    def text(self) -> str:
+        """The words, without special tokens."""
+        return "".join(" " * self.spaced[word] + self.words[word] for word in self.text_words).strip()
 
     def tokens_of(self, word: int) -> tuple[int, ...]:
         """The positions of a word's tokens."""
@@ -79,7 +84,7 @@ def merge_tokens(weights_TS: NDArray[np.float32], target: Spelling, source: Spel
 
 
 def mark_of(token: int, vocabulary: Vocabulary) -> str:
-    if not vocabulary.is_special(token) or token == vocabulary.mask:
+    if not vocabulary.is_special(token) or token in vocabulary.hidden:
         return ""
     if token == vocabulary.special.end:  # some models also start with EOS
         return "end"

@@ -1,4 +1,4 @@
-// Measured effects: how a translation or a text's tokens change when a word is hidden or a head removed.
+// Measured effects: how what is written, or a text's tokens, change when a word is hidden or a head removed.
 
 import { el, figure, percent, quoted, roving } from "./dom.js";
 
@@ -68,13 +68,13 @@ export class EffectsView {
     roving(text, () => buttons);
     const description = alone
       ? "Stronger colour means that what is expected elsewhere depends more on the word."
-      : "Stronger colour means that the translation depends more on the word.";
+      : `Stronger colour means that the ${this.measuredText} depends more on the word.`;
     return el("section", {}, el("h3", {}, "Hide a word"), el("p", { class: "soft" }, description), text);
   }
 
   /** What the measured log-probabilities are of. */
   get measuredText() {
-    if (!this.look.alone) return "translation";
+    if (!this.look.alone) return this.look.nouns.written;
     return this.look.masks.length ? "likeliest fillers" : "text";
   }
 
@@ -119,7 +119,7 @@ export class EffectsView {
   }
 
   outcome(effect) {
-    const { head, source, written, alone } = this.look;
+    const { head, source, written, alone, nouns } = this.look;
     const what =
       effect.word !== undefined
         ? `${quoted(source.words[effect.word])} hidden`
@@ -134,16 +134,17 @@ export class EffectsView {
       span.style.setProperty("--tie", `${Math.round(100 * Math.max(0, 1 - is / was))}%`);
       before.append(span);
     });
-    if (alone) {
-      const note = this.look.masks.length
-        ? "Masks whose likeliest filler becomes less likely are highlighted."
-        : "Words that become less likely are highlighted. Each word still sees itself, so what follows right after a hidden word knows it.";
+    const lost = "Words that become less likely are highlighted.";
+    if (!head.beam) {
+      const own = " Each word still sees itself, so what follows right after a hidden word knows it.";
+      const masked = alone && this.look.masks.length;
+      const note = masked ? "Masks whose likeliest filler becomes less likely are highlighted." : lost + (alone ? own : "");
       const title = el("h3", {}, `With ${what}`);
       return el("section", { class: "outcome", "aria-live": "polite" }, title, before, el("p", { class: "soft" }, note));
     }
     const after = effect.text
       ? el("p", { class: "text small", dir: "auto" }, marked(head.shown, effect.text))
-      : el("p", { class: "soft" }, "Not translated again; raise hark look --changes for more translations.");
+      : el("p", { class: "soft" }, `Not written again; raise hark look --changes for more ${nouns.written}s.`);
     const score = (value) => (value === null || value === undefined ? "" : `score ${figure(value, 2)}`);
     const half = (title, value, text, note) => {
       const over = el("p", { class: "over" }, title, el("span", { class: "figure" }, score(value)));
@@ -156,8 +157,8 @@ export class EffectsView {
       el(
         "div",
         { class: "two" },
-        half("before", head.score, before, "Words that become less likely are highlighted."),
-        half("after", effect.score, after, effect.text === head.shown && "The same translation."),
+        half("before", head.score, before, lost),
+        half("after", effect.score, after, effect.text === head.shown && `The same ${nouns.written}.`),
       ),
     );
   }

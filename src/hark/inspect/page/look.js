@@ -1,33 +1,33 @@
-// The recorded data: words, attention weights of every head, measured effects, and the steps of a translation's search or
-// what a model of one stack expects.
+// The recorded data: words, attention weights of every head, measured effects, and the steps of a search or what a model
+// expects at each place of a text.
 //
 // Arrays come in blocks (hark/inspect/pack.py) that are unpacked on first use.
 
 const KINDS = ["cross", "encoder", "decoder"];
 
-/** Descriptions of the three kinds of attention. */
-const KIND_WORDS = {
+/** Descriptions of the three kinds of attention, by what the two texts are called. */
+const kindWords = ({ source, written }) => ({
   cross: {
-    name: "Translation → source",
+    name: `${capitalised(written)} → ${source}`,
     rows: "word being written",
-    columns: "word of the source",
-    description: "When a word is written, it looks at the words of the source.",
+    columns: `word of the ${source}`,
+    description: `When a word is written, it looks at the words of the ${source}.`,
   },
   encoder: {
-    name: "Source → source",
-    rows: "word of the source",
-    columns: "word of the source",
-    description: "Before anything is written, the words of the source look at each other to take in their context.",
+    name: `${capitalised(source)} → ${source}`,
+    rows: `word of the ${source}`,
+    columns: `word of the ${source}`,
+    description: `Before anything is written, the words of the ${source} look at each other to take in their context.`,
   },
   decoder: {
-    name: "Translation → itself",
+    name: `${capitalised(written)} → itself`,
     rows: "word being written",
     columns: "word written before",
-    description: "When a word is written, it looks back at the translation so far.",
+    description: `When a word is written, it looks back at the ${written} so far.`,
   },
-};
+});
 
-/** The same for the only kind of a model of one stack. */
+/** The same for the only kind of attention of a model of one stack. */
 const ALONE_WORDS = {
   encoder: {
     name: "Text → text",
@@ -83,9 +83,14 @@ export class Look {
     return { shape, scale, values };
   }
 
-  /** Whether the model has one stack, which reads one text; otherwise it translates. */
+  /** Whether the model has one stack, which reads one text; otherwise it writes another. */
   get alone() {
     return Boolean(this.head.text);
+  }
+
+  /** What the text is called that the model reads, and the one that it writes: not every model has languages. */
+  get nouns() {
+    return this.head.languages ? { source: "source", written: "translation" } : { source: "input", written: "output" };
   }
 
   /** What the model reads, and what it writes: of a model of one stack, the same text. */
@@ -107,7 +112,7 @@ export class Look {
   }
 
   wordsOf(kind) {
-    return (this.alone ? ALONE_WORDS : KIND_WORDS)[kind];
+    return (this.alone ? ALONE_WORDS : kindWords(this.nouns))[kind];
   }
 
   layers(kind) {
@@ -212,6 +217,8 @@ function groups(spelling, words, read) {
     .filter((group) => group.members.length);
   return [one([0], "", "start", false), ...shifted];
 }
+
+export const capitalised = (word) => word[0].toUpperCase() + word.slice(1);
 
 function labelOf(text, mark, joined) {
   if (mark) return `⟨${mark}⟩`;

@@ -5,7 +5,7 @@ import { Theme } from "./colour.js";
 import { EffectsView } from "./effects.js";
 import { GridView } from "./grid.js";
 import { LinesView } from "./lines.js";
-import { Look } from "./look.js";
+import { Look, capitalised } from "./look.js";
 import { MatrixView } from "./matrix.js";
 import { download, pictureOf, pngFile, svgFile } from "./picture.js";
 import { PredictView } from "./predict.js";
@@ -13,12 +13,12 @@ import { SearchView } from "./search.js";
 import { SentenceView } from "./sentence.js";
 import { WhyView } from "./why.js";
 
-const VIEWS = [
+const allViews = ({ source, written }) => [
   {
     name: "sentence",
-    tab: "Translation",
+    tab: capitalised(written),
     make: SentenceView,
-    description: "Point at a word of the translation to see which words of the source it came from. The model writes the translation from start to end, one token at a time, and can look at the whole source at every step.",
+    description: `Point at a word of the ${written} to see which words of the ${source} it came from. The model writes the ${written} from start to end, one token at a time, and can look at the whole ${source} at every step.`,
   },
   {
     name: "grid",
@@ -48,7 +48,7 @@ const VIEWS = [
     name: "search",
     tab: "Search",
     make: SearchView,
-    description: "The translation is written one token at a time. At each step the model gives a probability to every possible next token. Beam search keeps the few best hypotheses (the beam), extends them, and drops the rest. The bold path won.",
+    description: `The ${written} is written one token at a time. At each step the model gives a probability to every possible next token. Beam search keeps the few best hypotheses (the beam), extends them, and drops the rest. The bold path won.`,
   },
   {
     name: "effects",
@@ -58,8 +58,8 @@ const VIEWS = [
   },
 ];
 
-const TRANSLATION_ONLY = ["sentence", "search"];
-/** The first view of a model of one stack. */
+const OF_TWO_TEXTS = ["sentence", "search"];
+/** What is expected in a text that is given: the first view of a model of one stack, else in place of the search. */
 const PREDICTIONS = {
   name: "predict",
   tab: "Predictions",
@@ -70,11 +70,18 @@ const DECODES =
 const FILLS =
   "An encoder sees the words on both sides. Each token was hidden in turn: stronger colour means that the model expects it where it stands. Point at one to see what else could stand there.";
 
+const WRITES =
+  "The output was given. At each place of it, the model gives every possible next token a probability. Stronger colour means that the token that came was more expected. Point at one to see what else was.";
+
 function viewsOf(look) {
-  if (!look.alone) return VIEWS;
+  const views = allViews(look.nouns);
+  if (!look.alone) {
+    const given = { ...PREDICTIONS, description: WRITES };
+    return look.head.beam ? views : views.map((view) => (view.name === "search" ? given : view));
+  }
   const description = look.kinds[0] === "decoder" ? DECODES : FILLS;
   const first = look.head.expected.some(Boolean) ? [{ ...PREDICTIONS, description }] : [];
-  return [...first, ...VIEWS.filter(({ name }) => !TRANSLATION_ONLY.includes(name))];
+  return [...first, ...views.filter(({ name }) => !OF_TWO_TEXTS.includes(name))];
 }
 
 const WHOLE_WORDS = "Merge the tokens of each word";
@@ -145,7 +152,7 @@ export function mount(root, look, seams = {}) {
   const saving = el("div", { class: "saving", role: "group", "aria-label": "Save this view" });
   const scheme = el("button", { type: "button", class: "quiet scheme" });
   scheme.addEventListener("click", () => retheme(shell.theme.dark ? "light" : "dark"));
-  const does = look.alone ? `${look.kinds[0]} alone` : head.languages.join(" to ");
+  const does = look.alone ? `${look.kinds[0]} alone` : (head.languages?.join(" to ") ?? "text to text");
   const header = el(
     "header",
     {},

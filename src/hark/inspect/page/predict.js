@@ -1,4 +1,5 @@
-// The first view of a model of one stack: the text, and what the model expects at each place of it.
+// A text that is given, and what the model expects at each place of it: the one that a model of one stack reads, or the
+// output of another.
 
 import { el, percent, quoted, roving } from "./dom.js";
 
@@ -8,7 +9,7 @@ const SHOWN = 6; // words before a place that its title repeats
 export class PredictView {
   constructor(look, store, shell) {
     Object.assign(this, { look, store, shell });
-    this.causal = look.kinds[0] === "decoder";
+    this.causal = look.kinds.includes("decoder");
     this.places = [];
     this.panel = el("div", { class: "panel", "aria-live": "polite" });
     this.element = el("div", { class: "view predict" }, this.makeText(), this.panel);
@@ -17,7 +18,8 @@ export class PredictView {
 
   /** The text, with a button for each place of which something is expected. */
   makeText() {
-    const { text, expected, given } = this.look.head;
+    const { expected, given } = this.look.head;
+    const text = this.look.written;
     const element = el("p", { class: "text small", dir: "auto" });
     const starts = new Set(text.words.map((_, word) => text.wordOf.indexOf(word)));
     const button = (at, label, words) => {
@@ -115,6 +117,7 @@ export class PredictView {
 
   /** The end of the text before a place. */
   before(at) {
+    if (!at) return "At the beginning";
     const { tokens, wordOf, spaced, marks } = this.look.written;
     const first = Math.max(0, wordOf[at - 1] - SHOWN + 1);
     const start = wordOf.indexOf(first);
@@ -128,11 +131,13 @@ export class PredictView {
 
   /** What came, and the words that it needed. */
   account(at) {
+    const { alone, nouns } = this.look;
     const { expected, effects, given } = this.look.head;
     const { p, rank } = expected[at];
     const parts = [];
     if (p !== null) {
-      const own = at >= given ? "The model wrote " : this.causal ? "The text goes on with " : "The text has ";
+      const text = `The ${alone ? "text" : nouns.written} ${this.causal ? "goes on with" : "has"} `;
+      const own = at >= given ? "The model wrote " : text;
       const place = rank === 1 ? "the likeliest token" : `number ${rank.toLocaleString("en")} in likelihood`;
       parts.push(el("p", {}, own, el("b", {}, quoted(this.labelAt(at))), `: ${place}, with a probability of ${percent(p)}.`));
     } else {
@@ -143,9 +148,11 @@ export class PredictView {
     if (needed.length) {
       const listed = needed.map(({ word, lost }) => el("li", {}, `${quoted(this.look.source.words[word])}: `, el("b", {}, percent(lost))));
       const loses = p === null ? "The likeliest token loses" : "It loses";
-      parts.push(el("p", {}, `${loses} this share of its probability when no other word may look at`), el("ul", {}, listed));
+      const hidden = alone ? "when no other word may look at" : `when nothing may look at a word of the ${nouns.source}:`;
+      parts.push(el("p", {}, `${loses} this share of its probability ${hidden}`), el("ul", {}, listed));
     } else if (scored) {
-      parts.push(el("p", {}, "It needed no single word that other words looked at: whichever is hidden, it stays as likely."));
+      const single = alone ? "word that other words looked at" : `word of the ${nouns.source}`;
+      parts.push(el("p", {}, `It needed no single ${single}: whichever is hidden, it stays as likely.`));
     }
     return el("aside", { class: "lesson" }, parts);
   }

@@ -48,13 +48,14 @@ export class SearchView {
     await this.showLooking(step, row);
   }
 
-  /** The initial step: the one where the winning token had the lowest probability, except the first step. */
+  /** The initial step: the one where the winning token had the lowest probability, except the first ones. */
   initialStep() {
     const chosen = this.beam.path.map((rank, at) => {
       const [row, token] = this.beam.steps[at].next[rank];
       return this.beam.steps[at].likely[row].find(([each]) => each === token)?.[1] ?? 0;
     });
-    return chosen.length > 1 ? chosen.indexOf(Math.min(...chosen.slice(1)), 1) : 0;
+    const first = Math.max(1, this.beam.forced); // the step after those without a choice
+    return chosen.length > first ? chosen.indexOf(Math.min(...chosen.slice(first)), first) : 0;
   }
 
   play() {
@@ -90,7 +91,7 @@ export class SearchView {
         const onPath = this.beam.path[at] === rank && alive[row].onPath;
         const node = { column: at + 1, parent: alive[row], token, logProb, onPath };
         if (fate === "ends") {
-          const score = logProb / ((5 + at + 1) / 6) ** this.beam.alpha;
+          const score = logProb / ((5 + at + 1 - this.beam.forced) / 6) ** this.beam.alpha;
           const text = this.beam.tokens[token] === "" ? "⟨end⟩" : this.label(token);
           // After the last step no hypothesis is live, so its rows are free.
           const place = (at === this.last ? 0 : this.beam.width) + ended++;
@@ -253,7 +254,7 @@ export class SearchView {
     const most = quoted(mark ? `⟨${mark}⟩` : source.words[best]);
     const summary = `To predict the next token, it looks most at ${most} (${weights[best].toFixed(2)}).`;
     this.looking.replaceChildren(
-      el("h3", {}, "Where this hypothesis looks in the source"),
+      el("h3", {}, `Where this hypothesis looks in the ${this.look.nouns.source}`),
       text,
       el("p", { class: "soft", "aria-live": "polite" }, summary),
     );

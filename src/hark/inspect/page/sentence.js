@@ -1,11 +1,9 @@
-// The first view: the sentence and its translation. Point at a word to see where it came from.
+// The first view: the sentence and its translation, or input and output. Point at a word to see where it came from.
 
 import { el, percent, quoted, roving } from "./dom.js";
 import { CanvasPen } from "./pen.js";
 import { Router } from "./route.js";
 
-const KEY =
-  "Needed: how much of its probability is lost when the source word is hidden. Looked at: its share of the attention.";
 const SHOWN = 0.08; // minimum share to draw a line for
 
 export class SentenceView {
@@ -25,7 +23,7 @@ export class SentenceView {
 
   makeText(side) {
     const spelling = this.look.head[side];
-    const [source, target] = this.look.head.languages;
+    const [source, target] = this.look.head.languages ?? [];
     const element = el("p", { class: `text ${side}`, dir: "auto", lang: side === "source" ? source : target });
     element.style.setProperty("--size", `${sizeOf(this.look.head)}px`);
     const words = [];
@@ -173,18 +171,20 @@ export class SentenceView {
         ),
       ),
     );
-    const key = needed && el("p", { class: "soft key" }, KEY);
+    const about = `Needed: how much of its probability is lost when the ${this.look.nouns.source} word is hidden. Looked at: its share of the attention.`;
+    const key = needed && el("p", { class: "soft key" }, about);
     return [el("div", { class: "account" }, rows.length ? [el("div", { class: "wide" }, table), key] : this.nothing(title, side)), this.lesson(chosen, rows)];
   }
 
   nothing(title, side) {
     const { mode } = this;
+    const { source, written } = this.look.nouns;
     const why =
       mode === "looked"
         ? "Its attention is spread over many words."
         : side === "written"
-          ? "It needed no single word of the source: whichever one is hidden, the model still expects this word here."
-          : "No word of the translation needed it: with this word hidden, the model still expects every word it wrote.";
+          ? `It needed no single word of the ${source}: whichever one is hidden, the model still expects this word here.`
+          : `No word of the ${written} needed it: with this word hidden, the model still expects every word that is there.`;
     return el("div", {}, el("h3", {}, title), el("p", { class: "soft" }, why));
   }
 
@@ -204,7 +204,7 @@ export class SentenceView {
       }
       if (effect.text) {
         const same = effect.text === this.look.head.shown;
-        sentence.push(same ? "; the translation stays the same." : ", and the model writes: ");
+        sentence.push(same ? `; the ${this.look.nouns.written} stays the same.` : ", and the model writes: ");
         parts.push(el("p", {}, sentence.join(""), same ? null : el("q", { dir: "auto" }, quoted(effect.text))));
       } else {
         parts.push(el("p", {}, `${sentence.join("")}.`));
