@@ -1,6 +1,6 @@
 """Importance of heads: losses against the engine's scores, and effects against known ones."""
 
-import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,21 +103,29 @@ def test_a_curve_has_few_points_and_both_ends(heads: int) -> None:
     assert found == sorted(set(found))
 
 
-def test_bleu_is_that_of_the_search_output() -> None:
+@pytest.mark.parametrize("lead", [(), (450,)], ids=["free", "led"])
+def test_bleu_is_that_of_the_search_output(lead: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if every output begins with the same tokens, as BART's do."""
     from sacrebleu.metrics.bleu import BLEU
 
     from hark.config import DecodeConfig
     from hark.engine.request import Request
     from hark.inspect.heads.importance import bleu
+    from hark.text.tokenizer import Tokenizer
     from tests.translate.stub import tokenizer
 
+    monkeypatch.setattr(Tokenizer, "target_lead", lead)
+    torch.manual_seed(2)
     model = build(vocab_size=700)
     texts = ["the cat sees a small red house", "we have been here before"]
     pairs = encode([(text, text) for text in texts], tokenizer(), tokenizer(), 100).examples
     search = DecodeConfig(beam=2, max_extra=0)
     engine = TorchEngine(model, SPECIAL)
-    found = dict(engine.run([Request(each.source, search) for each in pairs]))
+    found = dict(engine.run([Request(each.source, search, lead) for each in pairs]))
     translations = tokenizer().decode([found[number][0].tokens for number in range(2)])
-    expected = BLEU(force=True).corpus_score(translations, [texts]).score
+    references = [f"{translations[0]} more", translations[1]]
+    pairs = tuple(replace(each, target_text=text) for each, text in zip(pairs, references, strict=True))
+    expected = BLEU(force=True).corpus_score(translations, [references]).score
+    assert all(found[number][0].tokens[: len(lead)] == lead for number in range(2))
     assert bleu(pairs, tokenizer(), search, "en")(model) == expected
-    assert not math.isnan(expected)
+    assert 20 < expected < 100

@@ -117,11 +117,11 @@ def prune(
 def bleu(examples: Sequence[HeadExample], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Scorer:
     """Return a function that computes the BLEU of a model's translations with sacreBLEU."""
     metric = make_measures(choose_tokenisation(language))["bleu"]
-    references = [each.target_text for each in examples]
+    references, prefix = [each.target_text for each in examples], tokenizer.prefix(language)
 
     def score(model: Transformer) -> float:
         engine = TorchEngine(model, tokenizer.special, model.output_weight.device)
-        answers = dict(engine.run(Request(each.source, search) for each in examples))
+        answers = dict(engine.run(Request(each.source, search, prefix) for each in examples))
         texts = tokenizer.decode([answers[number][0].tokens for number in range(len(examples))])
         engine.close()
         return float(metric.corpus_score(texts, [references]).score)
