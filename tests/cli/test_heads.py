@@ -9,6 +9,7 @@ import pytest
 from hark.bundle import Bundle
 from hark.engine.alignment_heads import AlignmentHeads
 from tests.cli.running import Hark, fake_terminal, figures, make_runner, refused
+from tests.inspect.text_models import T5, make_text_to_text
 from tests.tasks.decoders import make_one_stack
 from tests.translate.bundles import make_bundle
 
@@ -202,3 +203,41 @@ def test_what_a_model_of_one_stack_cannot_do_is_one_line(alone: Hark, tmp_path: 
         assert message in refused(alone(*given))
     (tmp_path / "short.txt").write_text("a\n")
     assert "short.txt: has no text of 8 tokens" in refused(alone("decoder", "--on", "short.txt"))
+
+
+def test_a_text_to_text_model_reads_a_text_that_is_corrupted_or_pairs(alone: Hark, tmp_path: Path) -> None:
+    make_text_to_text(tmp_path / "t5", *T5)
+    done = alone("t5", "--on", "text.txt", "--sentences", "3", "--importance", "2", "-o", "heads.svg")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[-3:] == ["induction", "copying", "effect"]
+    assert [" ".join(line.split()[:2]) for line in lines[1:25]] == [
+        f"{kind} {layer}:{n}" for kind in ("encoder", "decoder", "cross") for layer in (1, 2) for n in range(1, 5)
+    ]
+    assert re.search(r"^3 parts of text with [\d,]+ tokens$", done.stdout, re.MULTILINE)
+    assert re.search(r"^loss on \d+ random tokens: [\d.]+ nats per token, and [\d.]+ again$", done.stdout, re.MULTILINE)
+    assert "nats per token on 2 parts" in done.stdout
+    (tmp_path / "pairs.tsv").write_text("The <extra_id_0> sees\t<extra_id_0> cat\nIt is old.\tIt is not.\n")
+    for on in (["test.en", "test.de"], ["pairs.tsv"]):
+        tree = figures(alone("t5", "--on", *on, "--json"))
+        assert tree["sentences"] == (3 if len(on) == 2 else 2)
+        assert tree["text"]["unit"] == "nats per token"
+        assert "induction" in tree["heads"][8]["measures"]
+        assert "induction" not in tree["heads"][0]["measures"]
+    gold = figures(alone("t5", *ON, "--gold", "gold.talp", "--tokenised", "--json", "--store"))
+    assert 0 <= gold["heads"][-1]["alignment_error_rate"]["reads"] <= 1
+    assert Bundle.open(tmp_path / "t5").facts.alignment is not None  # for hark look
+
+
+def test_what_a_text_to_text_model_cannot_do_is_one_line(alone: Hark, tmp_path: Path) -> None:
+    make_text_to_text(tmp_path / "t5", *T5)
+    make_one_stack(tmp_path / "plain", "encoder-decoder")
+    for given, message in (
+        (["t5", *ON, "-t", "de"], "t5: has no languages, so it does not translate; leave out -t"),
+        (["t5", *ON, "--curve", "x.svg", "--bleu"], "t5: has no languages, so it does not translate; leave out --bleu"),
+        (["t5", "--on", "text.txt", "--gold", "gold.talp"], "--gold is for pairs of texts, but text.txt is one text;"),
+        (["t5", "--on", "text.txt", "--tokenised"], "--tokenised is for pairs of texts, but text.txt is one text;"),
+        (["t5", "--on", "none.txt"], "none.txt: no such file"),
+        (["plain", "--on", "text.txt"], "no sentinels and no mask, so it restores no text; give --on two files"),
+    ):
+        assert message in refused(alone(*given))

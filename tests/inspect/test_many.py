@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.cli.heads import choose_languages, heads, read
+from hark.cli.heads import Asked, choose_languages, heads, read
 from hark.cli.look import load_for
 from hark.errors import UserError
 from hark.inspect.look import look_inside
@@ -56,7 +56,7 @@ def files(tmp_path):
 
 def test_heads_are_measured_with_the_tag(model, files):
     languages = choose_languages(model, "en", "fr")
-    corpus, _ = read(model, languages, files, 30, None, False, False)
+    corpus, _ = read(model, languages, Asked(files, sentences=30))
     assert {each.source[0] for each in corpus.examples} == {model.source_vocabulary.tag("fr")}
     with pytest.raises(UserError, match="this model translates from en, de, fr; choose one with -s"):
         choose_languages(model, None, "fr")

@@ -19,6 +19,8 @@ from hark.errors import UserError
 from hark.exchange.importer import ImportRequest, import_model
 from hark.inspect.attention import Head
 from hark.inspect.effects import measure
+from hark.inspect.heads.corpus import encode
+from hark.inspect.heads.importance import losses
 from hark.inspect.look import look_at_output
 from hark.inspect.page import Pack, add_biases, pack_recording
 from hark.inspect.reading import MOST_WEIGHTS
@@ -203,6 +205,18 @@ def test_what_is_generated_without_a_word_or_a_head(name: str, load: Callable[[s
         assert effect.text == loaded.decode(alone.tokens)
         assert effect.score == pytest.approx(alone.score, abs=1e-4)
     assert all(each.text is None for each in (*effects.heads[2:], *effects.words[2:]))
+
+
+def test_losses_of_pairs_equal_theirs(kind: Kind) -> None:
+    """On which hark heads measures what heads are worth."""
+    pairs = [(TEXT, OUTPUT), ("We have 12 apples", "<extra_id_0> apples"), ("The cat", "It")]
+    vocabularies = kind.ours.source_vocabulary, kind.ours.target_vocabulary
+    corpus = encode(pairs, *vocabularies, 128, marked=True)
+    expected = []
+    for example in corpus.examples:
+        log_prob_TV = kind.run(example.source, example.expected).logits[0].log_softmax(-1)
+        expected.append(-float(log_prob_TV[range(len(log_prob_TV)), list(example.expected)].sum()))
+    np.testing.assert_allclose(losses(kind.ours.model, corpus.examples), expected, rtol=1e-4)
 
 
 def output_matrix(model: Any, head: Head) -> Tensor:

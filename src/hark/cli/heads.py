@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +15,13 @@ from hark.cli.streams import STDOUT, check_new_file, print_note, shown_count, wr
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
+    from hark.facts import LanguagePair
     from hark.inspect.attention import Head
     from hark.inspect.heads.alignment import Gold
     from hark.inspect.heads.corpus import HeadCorpus, HeadExample
-    from hark.inspect.heads.finder import Finder, HeadReport, WordPair
+    from hark.inspect.heads.finder import HeadReport, WordPair
     from hark.inspect.heads.importance import HeadEffect, Scorer
+    from hark.inspect.text_to_text import TextToText
     from hark.translate.load import Loaded
 
 PAIRS, PARTS = 1000, 50
@@ -32,6 +35,7 @@ EXAMPLES = (
     "hark heads runs/mine --on test.tsv - --importance 100 --curve curve.svg",
     "hark heads runs/mine --on test.en test.de --gold test.align --store",
     "hark heads gpt2 --on text.txt --importance 10 -o heads.svg",
+    "hark heads t5-small --on text.txt",
 )
 
 
@@ -42,7 +46,7 @@ def heads(
         typer.Option(
             "--on",
             metavar="FILE FILE",
-            help="Source and reference: two line-aligned files, or one .tsv and -. Of a model of one stack: a text.",
+            help="Source and reference: two line-aligned files, or one .tsv and -. Without languages: a text.",
         ),
     ],
     source: Annotated[
@@ -101,14 +105,11 @@ def heads(
 
     Runs the model on sentence pairs and measures where each head attends, how well it aligns words, and what is lost
     without it. With gold alignments, finds the heads that align words best; --store keeps them for hark translate
-    --align. A model of one stack (GPT, BERT) reads a text instead; a decoder also reads random tokens twice, which
-    shows its induction heads.
+    --align. A model of one stack (GPT, BERT) reads a text instead; T5 or BART reads pairs, or a text to corrupt. Their
+    decoders also read random tokens twice, which shows induction heads.
     """
     require("torch", "train", "looking inside a model")
-    from hark.evaluate.systems import name_models
-    from hark.inspect.heads.finder import HeadReport, put_together
-    from hark.models import named_folder, shape_of
-    from hark.translate.load import Loaded
+    from hark.models import named_folder, shape_of, translates
 
     # Check all arguments before the slow part.
     if output == STDOUT and as_json:
@@ -123,46 +124,83 @@ def heads(
         raise UserError("--bleu requires --curve")
     if bleu:
         require("sacrebleu", "train", "--bleu")
-    if shape_of(folder := named_folder(bundle)) != "encoder-decoder":
-        given = {
-            "-s": source, "-t": target, "--gold": gold, "--tokenised": tokenised or None, "--bleu": bleu or None,
-        }  # fmt: skip
-        report = look_at_text(
-            folder, bundle, on, name, sentences or PARTS, importance, curve is not None, device, threads, given
-        )
-        write_pictures(report, output, curve)
-        print_report(report, output, as_json)
-        return
-    loaded = Loaded.named(bundle)
-    languages = choose_languages(loaded, source, target)
-    corpus, links = read(loaded, languages, on, sentences or PAIRS, gold, gold_reversed, tokenised)
-    finder = make_finder(loaded, device, threads)
-    means, alignment = finder.look(corpus, links)
-    if gold is not None and alignment is None:
-        raise UserError(f"{gold}: no pair of {' and '.join(on)} has words that match the model's tokens")
-    effects: dict[Head, HeadEffect] = {}
-    worth = None
-    if importance is not None or curve is not None:
-        examples = corpus.examples[: importance or IMPORTANCE]
-        score = scorer(loaded, examples, languages[1]) if bleu else None
-        effects, worth = finder.weigh(examples, curve is not None, score)
-    report = HeadReport(
-        model=name_models([str(loaded.bundle.folder)])[0],
-        corpus=" ".join((name or corpus_name(on)).split()),
-        sentences=len(corpus.examples),
-        left_out=corpus.left_out,
-        heads=put_together(means, alignment, effects),
-        alignment=alignment,
-        importance=worth,
+    asked = Asked(
+        on, name, sentences, gold, gold_reversed, tokenised, importance, curve is not None, bleu, device, threads
     )
+    folder = named_folder(bundle)
+    if shape_of(folder) != "encoder-decoder":
+        check_options(bundle, "has one stack", asked, source, target)
+        report = look_at_text(folder, bundle, asked)
+    else:
+        from hark.inspect.text_to_text import TextToText
+        from hark.translate.load import Loaded
+
+        if translates(folder):
+            loaded = Loaded.named(bundle)
+            report = look_at_pairs(loaded, choose_languages(loaded, source, target), asked)
+        else:
+            check_options(bundle, "has no languages", asked, source, target)
+            report = look_at_pairs(TextToText.open(folder), None, asked)
     write_pictures(report, output, curve)
     print_report(report, output, as_json)
-    if store and alignment is not None:
+    if store and report.alignment is not None:
+        from hark.bundle import Bundle
         from hark.card import describe_alignment
         from hark.inspect.heads.table import store as store_heads
 
-        stored = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
-        print_note(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}")
+        best = report.alignment.best_in_one_layer
+        stored = store_heads(Bundle.open(folder), best, report.alignment.pairs, report.corpus)
+        print_note(f"{folder}: stored alignment heads {describe_alignment(stored)}")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to measure, and on what."""
+
+    on: tuple[str, str]
+    name: str | None = None
+    sentences: int | None = None
+    gold: Path | None = None
+    gold_reversed: bool = False
+    tokenised: bool = False
+    importance: int | None = None
+    curve: bool = False
+    bleu: bool = False
+    device: str = "auto"
+    threads: int | None = None
+
+    @property
+    def weighs(self) -> bool:
+        return self.importance is not None or self.curve
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is one text, and not pairs."""
+        return self.on[1] == "-" and suffix_of(self.on[0]) != ".tsv"
+
+    @property
+    def corpus(self) -> str:
+        return " ".join((self.name or corpus_name(self.on)).split())
+
+
+def suffix_of(file: str) -> str:
+    from hark.data.corpus import suffix
+
+    return suffix(Path(file))
+
+
+def check_options(named: str, why: str, asked: Asked, source: str | None, target: str | None) -> None:
+    """Refuse options that do not apply to a model without languages, or to one text."""
+    given: dict[str, object] = {"-s": source, "-t": target, "--bleu": asked.bleu}
+    of_pairs: dict[str, object] = {"--gold": asked.gold, "--tokenised": asked.tokenised}
+    if why == "has one stack":
+        given |= of_pairs
+    for option, value in given.items():
+        if value:
+            raise UserError(f"{named}: {why}, so it does not translate; leave out {option}")
+    for option, value in of_pairs.items():
+        if value and asked.is_text:
+            raise UserError(f"{option} is for pairs of texts, but {asked.on[0]} is one text; give --on two files")
 
 
 def complete_arguments(args: list[str]) -> list[str]:
@@ -174,43 +212,65 @@ def complete_arguments(args: list[str]) -> list[str]:
     return args
 
 
-def look_at_text(
-    folder: Path,
-    named: str,
-    on: tuple[str, str],
-    name: str | None,
-    parts: int,
-    importance: int | None,
-    with_curve: bool,
-    device: str,
-    threads: int | None,
-    given: Mapping[str, object],
-) -> "HeadReport":
-    """Analyse a model of one stack. `given` are options for translations only."""
+def look_at_text(folder: Path, named: str, asked: Asked) -> "HeadReport":
+    """Analyse a model of one stack."""
     from hark.inspect.heads.corpus import read_parts
     from hark.inspect.heads.finder import HeadReport, TextFinder, put_together
     from hark.inspect.reading import TextModel
 
-    for option, value in given.items():
-        if value is not None:
-            raise UserError(f"{named}: has one stack, so it does not translate; leave out {option}")
-    if on[1] != "-":
+    if asked.on[1] != "-":
         raise UserError(f"{named}: has one stack, so it reads one text; give --on one file")
     loaded = TextModel.open(folder)
-    weighs = importance is not None or with_curve
-    if weighs and loaded.silence:
+    if asked.weighs and loaded.silence:
         raise UserError(f"{named}: predicts no tokens, because {loaded.silence}; leave out --importance and --curve")
     config = loaded.model.config
-    corpus = read_parts(Path(on[0]), loaded.vocabulary, config.shape, config.max_positions, parts)
-    finder = TextFinder(loaded.model.to(prepare_device(device, threads)), shown_progress, loaded.vocabulary)
+    limit = asked.sentences or PARTS
+    corpus = read_parts(Path(asked.on[0]), loaded.vocabulary, config.shape, config.max_positions, limit)
+    model = loaded.model.to(prepare_device(asked.device, asked.threads))
+    finder = TextFinder(model, shown_progress, loaded.vocabulary)
     means, figures = finder.look(corpus)
     effects: dict[Head, HeadEffect] = {}
     worth = None
-    if weighs:
-        effects, worth = finder.weigh(corpus.examples[: importance or TEXT_IMPORTANCE], with_curve)
+    if asked.weighs:
+        effects, worth = finder.weigh(corpus.examples[: asked.importance or TEXT_IMPORTANCE], asked.curve)
     heads, read = put_together(means, None, effects), len(corpus.examples)
-    where = " ".join((name or corpus_name(on)).split())
-    return HeadReport(loaded.name, where, read, 0, heads, None, worth, figures)
+    return HeadReport(loaded.name, asked.corpus, read, 0, heads, None, worth, figures)
+
+
+def look_at_pairs(loaded: "Loaded | TextToText", languages: "LanguagePair | None", asked: Asked) -> "HeadReport":
+    """Analyse an encoder and a decoder, with or without languages."""
+    from hark.evaluate.systems import name_models
+    from hark.inspect.heads.finder import Finder, HeadReport, TextFigures, put_together
+
+    corpus, links = read(loaded, languages, asked)
+    model = loaded.model.to(prepare_device(asked.device, asked.threads))
+    finder = Finder(model, shown_progress, loaded.source_vocabulary, loaded.target_vocabulary)
+    means, alignment = finder.look(corpus, links)
+    if asked.gold is not None and alignment is None:
+        raise UserError(f"{asked.gold}: no pair of {' and '.join(asked.on)} has words that match the model's tokens")
+    figures = None
+    if languages is None:
+        repetition = finder.repeat(means)
+        figures = TextFigures(
+            corpus.tokens, "nats per token", repetition, "text to text", "part" if asked.is_text else "pair"
+        )
+    effects: dict[Head, HeadEffect] = {}
+    worth = None
+    if asked.weighs:
+        few = TEXT_IMPORTANCE if languages is None and asked.is_text else IMPORTANCE
+        chosen = corpus.examples[: asked.importance or few]
+        score = scorer(loaded, chosen, languages[1]) if asked.bleu and languages else None
+        effects, worth = finder.weigh(chosen, asked.curve, score)
+    return HeadReport(
+        model=name_models([str(loaded.bundle.folder)])[0],
+        corpus=asked.corpus,
+        sentences=len(corpus.examples),
+        left_out=corpus.left_out,
+        heads=put_together(means, alignment, effects),
+        alignment=alignment,
+        importance=worth,
+        text=figures,
+    )
 
 
 def choose_languages(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str, str]:
@@ -225,32 +285,25 @@ def choose_languages(loaded: "Loaded", source: str | None, target: str | None) -
 
 
 def read(
-    loaded: "Loaded",
-    languages: tuple[str, str],
-    on: tuple[str, str],
-    limit: int,
-    gold: Path | None,
-    gold_reversed: bool,
-    tokenised: bool,
+    loaded: "Loaded | TextToText", languages: "LanguagePair | None", asked: Asked
 ) -> "tuple[HeadCorpus, list[tuple[WordPair, Gold]] | None]":
     """Read and encode the corpus; with gold alignments, also return the words and links of each line."""
     from hark.inspect.heads.alignment import detokenise, read_gold
     from hark.inspect.heads.corpus import encode, read_texts
+    from hark.inspect.heads.corrupted import read_corrupted
 
-    texts = read_texts(on, languages, limit)
+    if languages is None and asked.is_text:
+        limit = asked.sentences or PARTS
+        return read_corrupted(Path(asked.on[0]), loaded.bundle, loaded.source_vocabulary, limit), None
+    texts = read_texts(asked.on, languages or ("", ""), asked.sentences or PAIRS)
     words: list[WordPair] = [(source.split(), target.split()) for source, target in texts]
-    links = list(zip(words, read_gold(gold, words, gold_reversed), strict=True)) if gold else None
-    if tokenised:
+    links = None
+    if asked.gold is not None:
+        links = list(zip(words, read_gold(asked.gold, words, asked.gold_reversed), strict=True))
+    if asked.tokenised:
         texts = [(detokenise(source), detokenise(target)) for source, target in words]
-    positions = loaded.config.model.max_positions
-    return encode(texts, loaded.source_vocabulary, loaded.target_vocabulary, positions, languages), links
-
-
-def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
-    from hark.inspect.heads.finder import Finder
-
-    model = loaded.model.to(prepare_device(device, threads))
-    return Finder(model, shown_progress, loaded.source_vocabulary, loaded.target_vocabulary)
+    vocabularies, positions = (loaded.source_vocabulary, loaded.target_vocabulary), loaded.model.config.max_positions
+    return encode(texts, *vocabularies, positions, languages, marked=languages is None), links
 
 
 def prepare_device(device: str, threads: int | None) -> str:
@@ -267,10 +320,10 @@ def shown_progress(activity: str, total: int) -> AbstractContextManager[Callable
     return shown_count(f"{activity}: {{task.completed:,}} of {{task.total:,}}", total)
 
 
-def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]", language: str) -> "Scorer":
+def scorer(loaded: "Loaded | TextToText", examples: "Sequence[HeadExample]", language: str) -> "Scorer":
     from hark.inspect.heads.importance import bleu
 
-    return bleu(examples, loaded.target_vocabulary, loaded.config.decode, language)
+    return bleu(examples, loaded.target_vocabulary, loaded.bundle.config.decode, language)
 
 
 def corpus_name(on: tuple[str, str]) -> str:

@@ -65,12 +65,13 @@ class WordMatcher:
 
 @dataclass(frozen=True)
 class HeadExample:
-    """A sentence and its reference translation."""
+    """A sentence and its reference translation, or what a text-to-text model reads and should write."""
 
     line: int
     """Its line in the files, from 0."""
     source_text: str
     target_text: str
+    """Both texts are empty if they were corrupted."""
     source: tuple[int, ...]
     """The encoder's input, EOS last."""
     target: tuple[int, ...]
@@ -129,6 +130,10 @@ class HeadCorpus:
     """Number of pairs read."""
 
     @property
+    def tokens(self) -> int:
+        return sum(len(each.source) + len(each.expected) for each in self.examples)
+
+    @property
     def left_out(self) -> int:
         """Number of pairs with a side that is empty or longer than the model's positions."""
         return self.lines - len(self.examples)
@@ -146,11 +151,17 @@ def encode(
     target: Vocabulary,
     positions: int,
     languages: LanguagePair | None = None,
+    marked: bool = False,
 ) -> HeadCorpus:
-    """Encode pairs for a model with this many positions; `languages` are needed for models of several pairs."""
+    """Encode pairs for a model with this many positions; `languages` are needed for models of several pairs. `marked`:
+    the names of sentinels and of the mask stand for hidden spans."""
     source_language, target_language = languages or (None, None)
+
+    def ids_of(vocabulary: Vocabulary, texts: Sequence[str]) -> list[list[int]]:
+        return [vocabulary.encode_marked(text) for text in texts] if marked else vocabulary.encode(texts)
+
     examples = []
-    sides = zip(source.encode([each for each, _ in pairs]), target.encode([each for _, each in pairs]), strict=True)
+    sides = zip(ids_of(source, [each for each, _ in pairs]), ids_of(target, [each for _, each in pairs]), strict=True)
     for line, ((text, other), (ids, other_ids)) in enumerate(zip(pairs, sides, strict=True)):
         written = (*target.prefix(target_language), *other_ids)
         read, expected = (target.special.start, *written), (*written, target.special.end)
@@ -158,7 +169,7 @@ def encode(
         if ids and other_ids and max(len(seen), len(read)) <= positions:
             examples.append(HeadExample(line, text, other, seen, read, expected))
     if not examples:
-        raise UserError("no usable sentence pairs: all are empty or too long for the model; give other text")
+        raise UserError("no usable pairs: all are empty or too long for the model; give other text")
     return HeadCorpus(tuple(examples), len(pairs))
 
 
@@ -183,14 +194,18 @@ def read_parts(path: Path, vocabulary: Vocabulary, shape: Shape, positions: int,
         read, expected = tokens[:-1], tokens[1:]
         return TextExample(tokens, read, expected, float(sizes_V[list(expected)].sum()) * math.log(2))
 
+    parts = text_parts(path, vocabulary, length - around, limit)
+    return TextCorpus(tuple(example(part, number) for number, part in enumerate(parts)))
+
+
+def text_parts(path: Path, vocabulary: Vocabulary, length: int, limit: int) -> list[list[int]]:
+    """The first parts of a file's documents, each of at most this many tokens."""
     documents = (vocabulary.encode_literal(text) for text in documents_of(path, limit * length * CHARS_PER_TOKEN))
-    step = length - around
-    parts = (ids[at : at + step] for ids in documents for at in range(0, len(ids), step))
-    long_enough = (part for part in parts if len(part) >= min(SHORTEST, step))
-    examples = tuple(example(part, number) for number, part in enumerate(islice(long_enough, limit)))
-    if not examples:
+    parts = (ids[at : at + length] for ids in documents for at in range(0, len(ids), length))
+    found = [*islice((part for part in parts if len(part) >= min(SHORTEST, length)), limit)]
+    if not found:
         raise UserError(f"{path}: has no text of {SHORTEST} tokens or more; give a longer one")
-    return TextCorpus(examples)
+    return found
 
 
 def documents_of(path: Path, most: int) -> Iterator[str]:

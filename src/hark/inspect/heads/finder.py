@@ -22,9 +22,9 @@ from hark.inspect.heads.alignment import (
 from hark.inspect.heads.corpus import Example, HeadCorpus, HeadExample, TextCorpus, WordMatcher
 from hark.inspect.heads.importance import HeadEffect, Point, measure_effects, points_of, prune
 from hark.inspect.heads.induction import Repetition, measure_repetition
-from hark.inspect.heads.roles import HeadMeasure, HeadTally, NamedRole, marks_of, name
+from hark.inspect.heads.roles import HeadMeasure, HeadTally, NamedRole, Purpose, marks_of, name
 from hark.inspect.variants import ModelT
-from hark.model import OneStack, Transformer
+from hark.model import Model, OneStack, Transformer
 from hark.pages.formats import plural
 from hark.text.vocabulary import Vocabulary
 
@@ -78,12 +78,12 @@ class Importance:
         return {"sentences": self.sentences, "nll": round(self.nll, 5), "curve": curve or None}
 
 
-Unit = Literal["bits per byte", "nats per masked token"]
+Unit = Literal["bits per byte", "nats per masked token", "nats per token"]
 
 
 @dataclass(frozen=True)
 class TextFigures:
-    """What else is known of a model of one stack."""
+    """What else is known of a model without languages."""
 
     tokens: int
     """Of the corpus."""
@@ -91,6 +91,9 @@ class TextFigures:
     """Of the loss."""
     repetition: Repetition | None
     """Of a decoder."""
+    purpose: Purpose = "text"
+    examples: Literal["part", "pair"] = "part"
+    """What it reads: parts of a text, or pairs of texts."""
 
     def to_tree(self) -> dict[str, Any]:
         found = self.repetition
@@ -112,7 +115,16 @@ class HeadReport:
     alignment: Alignment | None
     importance: Importance | None
     text: TextFigures | None = None
-    """Of a model of one stack."""
+    """Of a model without languages."""
+
+    @property
+    def purpose(self) -> Purpose:
+        return self.text.purpose if self.text else "translation"
+
+    @property
+    def examples(self) -> str:
+        """What it reads, each."""
+        return self.text.examples if self.text else "sentence pair"
 
     @property
     def unit(self) -> str:
@@ -122,9 +134,8 @@ class HeadReport:
     @property
     def read(self) -> str:
         """What of the corpus was read."""
-        if self.text:
-            return f"{plural(self.sentences, 'part')} of {self.corpus} with {self.text.tokens:,} tokens"
-        return f"{self.sentences:,} sentence pairs of {self.corpus}"
+        tokens = f" with {self.text.tokens:,} tokens" if self.text else ""
+        return f"{plural(self.sentences, self.examples)} of {self.corpus}{tokens}"
 
     def to_tree(self) -> dict[str, Any]:
         """Convert to JSON values. Layers and heads count from 1 here."""
@@ -189,20 +200,28 @@ class TextFinder(Weigher[OneStack]):
         with self.progress("reading", len(corpus.examples)) as advance:
             attentions = observe_many(self.model, ((each.tokens,) for each in corpus.examples))
             for example, attention in zip(corpus.examples, attentions, strict=True):
-                tally.add(attention, dict.fromkeys(attention.kinds, marks_V[list(example.tokens)]), alone=True)
+                tally.add(attention, dict.fromkeys(attention.kinds, marks_V[list(example.tokens)]), opened=True)
                 advance()
         means = tally.means()
         if self.model.config.shape == "encoder":
             return means, TextFigures(corpus.tokens, "nats per masked token", None)
-        repetition = measure_repetition(self.model, self.vocabulary)
-        for head, measures in repetition.measures.items():
-            means[head] |= measures
+        repetition = repeated(means, self.model, self.vocabulary)
         return means, TextFigures(corpus.tokens, "bits per byte", repetition)
+
+
+def repeated(
+    means: dict[Head, dict[HeadMeasure, float]], model: Model, vocabulary: Vocabulary, source: Sequence[int] = ()
+) -> Repetition:
+    """Have a decoder read random tokens twice, after an encoder's `source` if there is one, and add the measures."""
+    repetition = measure_repetition(model, vocabulary, source)
+    for head, measures in repetition.measures.items():
+        means[head] |= measures
+    return repetition
 
 
 @dataclass(frozen=True)
 class Finder(Weigher[Transformer]):
-    """Analyses the heads of a model that translates."""
+    """Analyses the heads of a model that translates, or makes text from text."""
 
     source: Vocabulary
     target: Vocabulary
@@ -218,7 +237,8 @@ class Finder(Weigher[Transformer]):
             attentions = observe_many(self.model, (each.inputs for each in corpus.examples))
             for example, attention in zip(corpus.examples, attentions, strict=True):
                 marks_S, marks_T = source_marks_V[list(example.source)], target_marks_V[list(example.target)]
-                tally.add(attention, {"encoder": marks_S, "decoder": marks_T, "cross": marks_S})
+                opened = bool(self.source.source_lead)
+                tally.add(attention, {"encoder": marks_S, "decoder": marks_T, "cross": marks_S}, opened)
                 if gold is not None:
                     linked += match(example, attention, *matchers, *gold[example.line])
                 advance()
@@ -226,6 +246,10 @@ class Finder(Weigher[Transformer]):
             return tally.means(), None
         with self.progress("aligning", ROUNDS) as advance:
             return tally.means(), measure_alignment(linked, advance)
+
+    def repeat(self, means: dict[Head, dict[HeadMeasure, float]]) -> Repetition:
+        """Have the decoder write random tokens twice, of an empty text, and add what its heads do then."""
+        return repeated(means, self.model, self.target, self.source.as_source([]))
 
 
 def match(

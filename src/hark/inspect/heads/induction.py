@@ -5,6 +5,7 @@ al., 2022). It needs a head in a layer before it that looks at the previous toke
 follows. To measure it apart from everything that a model knows of text, the model reads random tokens twice.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.inspect.attention import Head, lay_out
+from hark.inspect.attention import Head, Inputs, lay_out
 from hark.inspect.heads.roles import HeadMeasure
 from hark.inspect.recording import Vectors, capture
 from hark.inspect.variants import attention_of
@@ -39,14 +40,19 @@ class Repetition:
     raises less than that of the token that comes; 0.5 by chance."""
 
 
-def measure_repetition(model: Model, vocabulary: Vocabulary, seed: int = 0) -> Repetition:
-    """Read random sequences twice; each consists of different tokens of the vocabulary."""
+def measure_repetition(model: Model, vocabulary: Vocabulary, source: Sequence[int] = (), seed: int = 0) -> Repetition:
+    """Read random sequences twice; each consists of different tokens of the vocabulary. `source`: what the encoder
+    reads, if there is one."""
     ordinary = [token for token in range(vocabulary.vocab_size) if not vocabulary.is_special(token)]
     start = [] if vocabulary.text_start is None else [vocabulary.text_start]
-    return repeat(model, ordinary, start, seed)
+    if source:
+        start = [vocabulary.special.start, *vocabulary.prefix()]
+    return repeat(model, ordinary, start, source, seed)
 
 
-def repeat(model: Model, ordinary: list[int], start: list[int], seed: int = 0) -> Repetition:
+def repeat(
+    model: Model, ordinary: list[int], start: list[int], source: Sequence[int] = (), seed: int = 0
+) -> Repetition:
     """`ordinary`: the tokens to choose from; `start`: what precedes them."""
     chance = np.random.default_rng(seed)
     length = min(LENGTH, len(ordinary), (model.config.max_positions - len(start)) // 2)
@@ -55,7 +61,8 @@ def repeat(model: Model, ordinary: list[int], start: list[int], seed: int = 0) -
     for _ in range(SEQUENCES):
         once: list[int] = chance.choice(ordinary, length, replace=False).tolist()
         ids = [*start, *once, *once]
-        attention, vectors = capture(model, ids)
+        inputs = (source, ids) if source else (ids,)
+        attention, vectors = capture(model, *inputs)
         weights_LHTT = attention.of("decoder")
         # Row i reads token k of the second copy, and token k + 1 comes next, which is in column i - length + 1.
         rows = len(start) + length + np.arange(length - 1)
@@ -66,7 +73,7 @@ def repeat(model: Model, ordinary: list[int], start: list[int], seed: int = 0) -
         }
         for measure, values_LH in found.items():
             sums[measure] = sums.get(measure, np.zeros_like(values_LH)) + values_LH / SEQUENCES
-        loss_T = losses_after(model, ids)
+        loss_T = losses_after(model, inputs)
         first += float(loss_T[rows - length].mean()) / SEQUENCES
         second += float(loss_T[rows].mean()) / SEQUENCES
     layers, heads = sums["induction"].shape
@@ -108,8 +115,8 @@ def copying(
 
 
 @torch.no_grad()
-def losses_after(model: Model, ids: list[int]) -> Tensor:
-    """The loss on the token that follows each one, in nats."""
-    streams, layout = lay_out(model, [(ids,)])
+def losses_after(model: Model, inputs: Inputs) -> Tensor:
+    """The loss on the token that follows each one that the decoder reads, in nats."""
+    streams, layout = lay_out(model, [inputs])
     logits_TV = model.logits(model.hidden(streams, layout)[0, :-1]).float()
     return F.cross_entropy(logits_TV, streams["target"][0, 1:], reduction="none").cpu()

@@ -6,10 +6,11 @@ from html import escape
 from hark.inspect.attention import KINDS, AttentionKind, Head
 from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.importance import Point
-from hark.inspect.heads.roles import ALONE, TITLES
+from hark.inspect.heads.roles import OWN, TITLES, Purpose
 from hark.pages.charts import GAP as CHART_GAP
 from hark.pages.charts import HEIGHT, Line, line_chart
 from hark.pages.document import group, picture, read_asset
+from hark.pages.formats import plural
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 120, 40, 4
 LINE = 15
@@ -17,16 +18,23 @@ LINE = 15
 LEFT, MARGIN = 40, 24
 NARROWEST = 660
 """Minimum width of the picture, to fit the notes."""
-PANELS: dict[AttentionKind, str] = {
-    "encoder": "Encoder: a source token looks at the source",
-    "decoder": "Decoder: a target token looks at the translation so far",
-    "cross": "Cross-attention: a target token looks at the source",
+PANELS: dict[Purpose, dict[AttentionKind, str]] = {
+    "translation": {
+        "encoder": "Encoder: a source token looks at the source",
+        "decoder": "Decoder: a target token looks at the translation so far",
+        "cross": "Cross-attention: a target token looks at the source",
+    },
+    "text": {
+        "encoder": "A token looks at the whole text",
+        "decoder": "A token looks at itself and at the text before it",
+    },
+    "text to text": {
+        "encoder": "Encoder: a token of the input looks at the input",
+        "decoder": "Decoder: a token of the output looks at the output so far",
+        "cross": "Cross-attention: a token of the output looks at the input",
+    },
 }
-ALONE_PANELS: dict[AttentionKind, str] = {
-    "encoder": "A token looks at the whole text",
-    "decoder": "A token looks at itself and at the text before it",
-}
-"""Titles for a model of one stack."""
+"""Titles of the grids."""
 CURVE_WIDTH = 640
 
 
@@ -82,10 +90,10 @@ def longest_bar(report: HeadReport) -> float | None:
 
 
 def draw_panel(kind: AttentionKind, panel: Sequence[FoundHead], report: HeadReport) -> tuple[str, int]:
-    chosen, worth, alone = chosen_heads(report), longest_bar(report), report.text is not None
+    chosen, worth = chosen_heads(report), longest_bar(report)
     height = CELL_HEIGHT + LINE * any(each.errors for each in panel) + (LINE // 2 if worth else 0)
     layers = 1 + max(each.head.layer for each in panel)
-    parts = [f'<text class="panel" y="0">{(ALONE_PANELS if alone else PANELS)[kind]}</text>']
+    parts = [f'<text class="panel" y="0">{PANELS[report.purpose][kind]}</text>']
     for layer in range(layers):
         y = 14 + layer * (height + GAP) + height // 2 + 4
         parts.append(
@@ -94,19 +102,20 @@ def draw_panel(kind: AttentionKind, panel: Sequence[FoundHead], report: HeadRepo
     for each in panel:
         x, y = LEFT + each.head.number * (CELL_WIDTH + GAP), 14 + each.head.layer * (height + GAP)
         parts.append(
-            f'<g transform="translate({x} {y})">{draw_cell(each, height, each.head in chosen, worth, alone)}</g>'
+            f'<g transform="translate({x} {y})">'
+            f"{draw_cell(each, height, each.head in chosen, worth, report.purpose)}</g>"
         )
     return "\n".join(parts), 14 + layers * (height + GAP) + 28
 
 
-def draw_cell(found: FoundHead, height: int, chosen: bool, worth: float | None, alone: bool = False) -> str:
+def draw_cell(found: FoundHead, height: int, chosen: bool, worth: float | None, purpose: Purpose) -> str:
     colour = f"fill:var(--{found.named.partly or found.named.role});fill-opacity:{strength(found)}"
     parts = [
-        f"<title>{escape(explain(found, alone))}</title>",
+        f"<title>{escape(explain(found, purpose))}</title>",
         f'<rect width="{CELL_WIDTH}" height="{height}" rx="5" style="{colour}"/>',
         f'<text class="detail" x="8" y="16">{short_name(found.head)}</text>',
         f'<text class="share" x="{CELL_WIDTH - 8}" y="16">{found.named.share:.2f}</text>',
-        f'<text class="role" x="8" y="31">{found.named.title(found.head.kind, alone)}</text>',
+        f'<text class="role" x="8" y="31">{found.named.title(found.head.kind, purpose)}</text>',
     ]
     if found.errors:
         step = min(found.errors, key=lambda each: found.errors[each])
@@ -127,19 +136,19 @@ def strength(found: FoundHead) -> float:
     return round((0.05 if found.named.partly else 0.18) + 0.5 * min(1.0, found.named.share), 2)
 
 
-def explain(found: FoundHead, alone: bool = False) -> str:
+def explain(found: FoundHead, purpose: Purpose) -> str:
     """All measures of a head, for the tooltip."""
     figures = [f"{measure} {value:.2f}" for measure, value in found.measures.items()]
     figures += [f"AER {error:.3f} ({step})" for step, error in found.errors.items()]
     figures += [f"effect {found.effect.nll:+.4f} ± {found.effect.interval:.4f}"] if found.effect else []
-    role = f"{found.named.title(found.head.kind, alone)}, {found.named.share:.2f}"
+    role = f"{found.named.title(found.head.kind, purpose)}, {found.named.share:.2f}"
     return f"{found.head}: {role} ({', '.join(figures)})"
 
 
 def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
     used = {role for each in report.heads for role in (each.named.role, each.named.partly)}
     parts, x, y = [], 0, 0
-    for role, title in (TITLES | (ALONE if report.text else {})).items():
+    for role, title in (TITLES | OWN[report.purpose]).items():
         if role in used:
             size = 30 + round(6.2 * len(title))
             if x + size > width:
@@ -174,7 +183,7 @@ def draw_curve(report: HeadReport, points: Sequence[Point]) -> str:
     if all(point.score is not None for point in points):
         charts.append(("BLEU", [(point.removed, point.score or 0.0) for point in points]))
     sentences = report.importance.sentences if report.importance else report.sentences
-    text = f"{sentences:,} {'parts' if report.text else 'sentence pairs'} of {report.corpus}; no retraining"
+    text = f"{plural(sentences, report.examples)} of {report.corpus}; no retraining"
     parts = [
         f'<text class="title" x="{CHART_GAP}" y="32">{escape(report.model)} without its least important heads</text>',
         f'<text x="{CHART_GAP}" y="50">{escape(text)}</text>\n',

@@ -52,8 +52,14 @@ DIAGONAL: dict[Role, str] = {
     "near": "near the diagonal",
 }
 """Display names for cross-attention, where positions are relative to the diagonal."""
-ALONE: dict[Role, str] = {"start": "first token", "end": "separator"}
-"""Display names for a model of one stack: a text has no end, but an encoder's has [SEP] there."""
+Purpose = Literal["translation", "text", "text to text"]
+"""What a model does: it translates, has one stack that reads a text, or makes one text of another."""
+OWN: dict[Purpose, dict[Role, str]] = {
+    "translation": {},
+    "text": {"start": "first token", "end": "separator"},  # the text has no end, but an encoder's has [SEP] there
+    "text to text": {"start": "first token", "end": "end of text"},
+}
+"""Display names that depend on that."""
 PARTLY: dict[Role, str] = {
     "previous": "previous",
     "same": "itself",
@@ -89,11 +95,11 @@ class HeadTally:
     sums_LH: dict[tuple[AttentionKind, HeadMeasure], Array] = field(default_factory=dict)
     steps: dict[tuple[AttentionKind, HeadMeasure], int] = field(default_factory=dict)
 
-    def add(self, attention: Attention, marks: Mapping[AttentionKind, NDArray[np.bool_]], alone: bool = False) -> None:
-        """Add a sentence pair or a text; the masks mark the punctuation among the keys of each kind of attention."""
+    def add(self, attention: Attention, marks: Mapping[AttentionKind, NDArray[np.bool_]], opened: bool = False) -> None:
+        """Add a pair of texts or one; the masks mark the punctuation among the keys of each kind of attention."""
         for kind in attention.kinds:
             for measure, (values_LHT, counts_T) in measure_weights(
-                kind, attention.of(kind), marks[kind], alone
+                kind, attention.of(kind), marks[kind], opened
             ).items():
                 sums_LH = values_LHT[..., counts_T].sum(-1, dtype=np.float64)
                 key = kind, measure
@@ -111,10 +117,10 @@ class HeadTally:
 
 
 def measure_weights(
-    kind: AttentionKind, weights_LHTS: NDArray[np.float32], marks_S: NDArray[np.bool_], alone: bool = False
+    kind: AttentionKind, weights_LHTS: NDArray[np.float32], marks_S: NDArray[np.bool_], opened: bool = False
 ) -> Mapping[HeadMeasure, Steps]:
-    """Measure the weights of one sentence. `marks_S` marks the keys that are punctuation; `alone`: the model has one
-    stack, so the first token of an encoder is a special one, too.
+    """Measure the weights of one sentence. `marks_S` marks the keys that are punctuation; `opened`: the first token of
+    an encoder is a special one, too.
 
     A step counts only if it has more than one key, and only for measures whose key exists. The decoder's start and the
     source's EOS do not count if they are the token itself or its neighbour. Cross-attention connects two sentences, so
@@ -139,7 +145,7 @@ def measure_weights(
         "punctuation": mean_of(marks_S, every_T & marks_S.any()),
         "distance": mean_of(np.abs(offset_TS), every_T),
     }
-    if kind == "decoder" or alone:
+    if kind == "decoder" or opened:
         found["start"] = mean_of(np.arange(n_keys) == 0, at_T >= 2)
     if kind != "decoder":
         found["next"] = mean_of(offset_TS == 1, at_T <= n_keys - 2)
@@ -174,11 +180,11 @@ class NamedRole:
     partly: Role | None = None
     """The role of a mixed head's largest share."""
 
-    def title(self, kind: AttentionKind, alone: bool = False) -> str:
+    def title(self, kind: AttentionKind, purpose: Purpose = "translation") -> str:
+        own = OWN[purpose]
         if self.partly is not None:
-            return f"partly {(PARTLY | ALONE if alone else PARTLY)[self.partly]}"
-        own = DIAGONAL if kind == "cross" else ALONE if alone else {}
-        return own.get(self.role, TITLES[self.role])
+            return f"partly {(PARTLY | own)[self.partly]}"
+        return (TITLES | own | (DIAGONAL if kind == "cross" else {}))[self.role]
 
 
 def name(measures: Mapping[HeadMeasure, float], translation: float = 0.0, written: float = 0.0) -> NamedRole:

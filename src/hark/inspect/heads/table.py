@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from hark.bundle import Bundle, write_facts
 from hark.engine.alignment_heads import Step
 from hark.facts import AlignmentFacts
+from hark.inspect.attention import KINDS
 from hark.inspect.heads.alignment import STEPS, Combination
 from hark.inspect.heads.finder import FoundHead, HeadReport, TextFigures
 from hark.inspect.heads.picture import short_name
@@ -22,7 +24,7 @@ def store(bundle: Bundle, best: Combination, pairs: int, corpus: str) -> Alignme
 
 REPEATED: tuple[HeadMeasure, ...] = ("induction", "copying")
 LISTED: tuple[Role, ...] = ("previous", "next", "induction", "duplicate", "start", "end")
-"""Roles of which the clearest heads are listed below the table of a model of one stack."""
+"""Roles of which the clearest heads are listed below the table of a model without languages."""
 SHOWN = 8
 WHEN: dict[Step, str] = {"predicts": "predicting a word", "reads": "reading a word"}
 
@@ -41,12 +43,12 @@ def rows(report: HeadReport) -> Iterator[list[str]]:
     for each in report.heads:
         yield [
             f"{each.head.kind} {short_name(each.head)}",
-            each.named.title(each.head.kind, report.text is not None),
+            each.named.title(each.head.kind, report.purpose),
             f"{each.named.share:.2f}",
             f"{each.measures['entropy']:.2f}",
             f"{each.measures['distance']:.1f}",
             *(f"{each.errors[step]:.3f}" if each.errors else "" for step in STEPS if aligned),
-            *(f"{each.measures[measure]:.2f}" for measure in repeated),
+            *(f"{each.measures[measure]:.2f}" if measure in each.measures else "" for measure in repeated),
             *([effect(each)] if weighed else []),
         ]
 
@@ -63,7 +65,7 @@ def notes(report: HeadReport) -> Iterator[str]:
     if report.text is not None:
         yield from text_notes(report, report.text)
     if report.importance is not None:
-        what = "parts" if report.text else "pairs"
+        what = "parts" if report.examples == "part" else "pairs"
         loss = f"{report.importance.nll:.4f} {report.unit} on {report.importance.sentences:,} {what}"
         yield f"effect: increase in loss when the head is removed; the loss is {loss}; ±: half of the 95% interval"
     if (alignment := report.alignment) is not None:
@@ -81,12 +83,14 @@ def text_notes(report: HeadReport, text: TextFigures) -> Iterator[str]:
         yield "induction, copying: on random tokens that come twice, the weight on the token after the same one before,"
         yield "  and how far the head raises the next token (share of the others that it raises less; by chance 0.50)"
         yield f"loss on {found.length} random tokens: {found.first:.2f} nats per token, and {found.second:.2f} again"
-    for role in LISTED:
-        heads = sorted((each for each in report.heads if each.named.role == role), key=lambda each: -each.named.share)
+    for role, kind in product(LISTED, KINDS):
+        same = (each for each in report.heads if (each.named.role, each.head.kind) == (role, kind))
+        heads = sorted(same, key=lambda each: -each.named.share)
         if heads:
             shown = ", ".join(f"{short_name(each.head)} ({each.named.share:.2f})" for each in heads[:SHOWN])
             more = f" and {len(heads) - SHOWN} more" if len(heads) > SHOWN else ""
-            yield f"{heads[0].named.title(heads[0].head.kind, alone=True)}: {shown}{more}"
+            where = f", {kind}" if text.purpose == "text to text" else ""
+            yield f"{heads[0].named.title(kind, text.purpose)}{where}: {shown}{more}"
 
 
 def describe(best: Combination) -> str:
