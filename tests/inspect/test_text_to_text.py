@@ -236,6 +236,9 @@ def test_the_page_of_an_output(t5: Kind) -> None:
     assert (head["languages"], head["sentence"], head["shown"]) == (None, TEXT, recording.shown)
     assert len(head["beam"]["steps"]) == 6
     assert "expected" not in head
+    sentinels = [text for text in head["beam"]["tokens"] if "extra_id" in text]
+    assert sentinels  # among the likeliest tokens
+    assert all(text.startswith(" ") for text in sentinels)
     assert {name for name in pack.blocks if name.startswith("bias/")} == {
         f"bias/{kind}/{number}" for kind in ("encoder", "decoder") for number in range(4)
     }

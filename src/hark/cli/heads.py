@@ -223,9 +223,9 @@ def look_at_text(folder: Path, named: str, asked: Asked) -> "HeadReport":
     loaded = TextModel.open(folder)
     if asked.weighs and loaded.silence:
         raise UserError(f"{named}: predicts no tokens, because {loaded.silence}; leave out --importance and --curve")
-    config = loaded.model.config
+    config, documents = loaded.model.config, loaded.bundle.config.data.documents
     limit = asked.sentences or PARTS
-    corpus = read_parts(Path(asked.on[0]), loaded.vocabulary, config.shape, config.max_positions, limit)
+    corpus = read_parts(Path(asked.on[0]), loaded.vocabulary, config.shape, config.max_positions, limit, documents)
     model = loaded.model.to(prepare_device(asked.device, asked.threads))
     finder = TextFinder(model, shown_progress, loaded.vocabulary)
     means, figures = finder.look(corpus)

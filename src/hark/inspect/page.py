@@ -266,8 +266,9 @@ def number_tokens(tokens: Iterable[int]) -> dict[int, int]:
 
 def labels(tokens: Sequence[int], tokenizer: Vocabulary) -> list[str]:
     """The texts of tokens: those that start a word have a leading space, and EOS is empty."""
-    spelled = Spelling.of(tokens, tokenizer)
-    spaced = [piece.startswith(SPACE) for piece in tokenizer.pieces(tokens)]
+    spelled, hidden = Spelling.of(tokens, tokenizer), set(tokenizer.hidden)
+    pieces = zip(tokens, tokenizer.pieces(tokens), strict=True)
+    spaced = [piece.startswith(SPACE) or token in hidden for token, piece in pieces]
     return [
         " " * begins + text.removeprefix(VISIBLE_SPACE) for text, begins in zip(spelled.tokens, spaced, strict=True)
     ]

@@ -1,11 +1,15 @@
-"""Tokens are matched to words by their bytes."""
+"""Tokens are matched to words by their bytes, and texts are cut where documents end."""
+
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hark.config import Documents
 from hark.inspect.heads.alignment import detokenise
-from hark.inspect.heads.corpus import WordMatcher
+from hark.inspect.heads.corpus import WordMatcher, text_parts
 from hark.text.tokenizer import EOS
 from hark.translate.align import merge
 from tests.translate.stub import tokenizer
@@ -58,3 +62,22 @@ def test_words_of_another_text_give_none() -> None:
     assert MATCHER.shares(tokenizer().encode_one("the cat"), ["the", "cats"]) is None
     assert MATCHER.shares(tokenizer().encode_one("the cat"), []) is None
     assert MATCHER.shares([], ["the"]) is None
+
+
+@pytest.mark.parametrize("kind", [None, "file", "paragraph", "line"])
+def test_parts_of_a_text_end_where_documents_do(kind: Documents | None, tmp_path: Path) -> None:
+    """As in the model's training text."""
+    lines = [
+        "the cat sees a small red house and runs here",
+        "we have been here before and it is old",
+        "",
+        "click open file save here before we have been",
+    ]
+    (tmp_path / "text.txt").write_text("\n".join(lines))
+    parts = text_parts(tmp_path / "text.txt", tokenizer(), 100, 9, kind)
+    texts = {
+        "line": [each for each in lines if each],
+        "paragraph": [" ".join(lines[:2]), lines[3]],
+    }.get(kind or "", [" ".join(filter(None, lines))])
+    assert [tokenizer().decode_one(part) for part in parts] == texts
+    assert len(text_parts(tmp_path / "text.txt", tokenizer(), 9, 3, kind)) <= 3

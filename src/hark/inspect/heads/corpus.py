@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import CorpusConfig, Shape
+from hark.config import CorpusConfig, Documents, Shape
 from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines, read_pairs, suffix
-from hark.data.documents import read_objects
+from hark.data.documents import PARAGRAPH_BREAK, read_objects
 from hark.data.masking import Masking
 from hark.errors import UserError
 from hark.facts import LanguagePair
@@ -173,9 +173,11 @@ def encode(
     return HeadCorpus(tuple(examples), len(pairs))
 
 
-def read_parts(path: Path, vocabulary: Vocabulary, shape: Shape, positions: int, limit: int) -> TextCorpus:
+def read_parts(
+    path: Path, vocabulary: Vocabulary, shape: Shape, positions: int, limit: int, kind: Documents | None = None
+) -> TextCorpus:
     """Read at most `limit` parts of a text file, or of the objects of a .jsonl file with a `text`, for a model of one
-    stack."""
+    stack. `kind`: what a document of its training text was, if that is known."""
     length = min(WINDOW, positions)
     around = 2 if shape == "encoder" else vocabulary.text_start is not None
     sizes_V = byte_sizes(vocabulary)
@@ -194,13 +196,14 @@ def read_parts(path: Path, vocabulary: Vocabulary, shape: Shape, positions: int,
         read, expected = tokens[:-1], tokens[1:]
         return TextExample(tokens, read, expected, float(sizes_V[list(expected)].sum()) * math.log(2))
 
-    parts = text_parts(path, vocabulary, length - around, limit)
+    parts = text_parts(path, vocabulary, length - around, limit, kind)
     return TextCorpus(tuple(example(part, number) for number, part in enumerate(parts)))
 
 
-def text_parts(path: Path, vocabulary: Vocabulary, length: int, limit: int) -> list[list[int]]:
+def text_parts(path: Path, vocabulary: Vocabulary, length: int, limit: int, kind: Documents | None) -> list[list[int]]:
     """The first parts of a file's documents, each of at most this many tokens."""
-    documents = (vocabulary.encode_literal(text) for text in documents_of(path, limit * length * CHARS_PER_TOKEN))
+    texts = documents_of(path, limit * length * CHARS_PER_TOKEN, kind)
+    documents = map(vocabulary.encode_literal, texts)
     parts = (ids[at : at + length] for ids in documents for at in range(0, len(ids), length))
     found = [*islice((part for part in parts if len(part) >= min(SHORTEST, length)), limit)]
     if not found:
@@ -208,12 +211,15 @@ def text_parts(path: Path, vocabulary: Vocabulary, length: int, limit: int) -> l
     return found
 
 
-def documents_of(path: Path, most: int) -> Iterator[str]:
-    """Yield the documents of a file: the objects of a .jsonl, else the beginning of the file as one."""
+def documents_of(path: Path, most: int, kind: Documents | None) -> Iterator[str]:
+    """Yield the documents of a file: the objects of a .jsonl, its lines or paragraphs, else its beginning as one."""
     with ByteStream(path) as stream:
         lines = read_lines(stream)
         if suffix(path) in (".jsonl", ".ndjson"):
             yield from read_objects(lines, path)
+            return
+        if kind == "line":
+            yield from lines
             return
         size, kept = 0, []
         for line in lines:
@@ -221,7 +227,8 @@ def documents_of(path: Path, most: int) -> Iterator[str]:
             size += len(line) + 1
             if size >= most:
                 break
-        yield "\n".join(kept)
+        whole = "\n".join(kept)
+        yield from PARAGRAPH_BREAK.split(whole) if kind == "paragraph" else [whole]
 
 
 def byte_sizes(vocabulary: Vocabulary) -> NDArray[np.intp]:

@@ -22,7 +22,8 @@ from hark.text.vocabulary import Vocabulary
 def read_corrupted(path: Path, bundle: Bundle, vocabulary: Vocabulary, limit: int) -> HeadCorpus:
     """Read at most `limit` parts of a text file, or of the objects of a .jsonl file with a `text`."""
     corruption, longest = corruption_of(bundle, vocabulary)
-    parts, start = text_parts(path, vocabulary, longest, limit), vocabulary.special.start
+    parts = text_parts(path, vocabulary, longest, limit, bundle.config.data.documents)
+    start = vocabulary.special.start
     return HeadCorpus(tuple(corrupt(part, corruption, start, at) for at, part in enumerate(parts)), len(parts))
 
 

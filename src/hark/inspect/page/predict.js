@@ -148,7 +148,7 @@ export class PredictView {
     if (needed.length) {
       const listed = needed.map(({ word, lost }) => el("li", {}, `${quoted(this.look.source.words[word])}: `, el("b", {}, percent(lost))));
       const loses = p === null ? "The likeliest token loses" : "It loses";
-      const hidden = alone ? "when no other word may look at" : `when nothing may look at a word of the ${nouns.source}:`;
+      const hidden = alone ? "when no other word may look at" : `with one of these words of the ${nouns.source} hidden:`;
       parts.push(el("p", {}, `${loses} this share of its probability ${hidden}`), el("ul", {}, listed));
     } else if (scored) {
       const single = alone ? "word that other words looked at" : `word of the ${nouns.source}`;
