@@ -35,7 +35,6 @@ EXAMPLES = (
     "hark heads runs/mine --on test.tsv - --importance 100 --curve curve.svg",
     "hark heads runs/mine --on test.en test.de --gold test.align --store",
     "hark heads gpt2 --on text.txt --importance 10 -o heads.svg",
-    "hark heads t5-small --on text.txt",
 )
 
 

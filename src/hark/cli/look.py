@@ -17,8 +17,7 @@ from hark.errors import UserError, require
 
 EXAMPLES = (
     'hark look -t de "The dog did not cross the street because it was too tired."',
-    'hark look -m runs/mine "I have seen it." -o seen.html --no-open',
-    "hark look --preset anaphora --changes 0",
+    "hark look --preset anaphora --changes 0 -o anaphora.html --no-open",
     'hark look -m gpt2 "The cat sat on the mat because" --max-tokens 10',
     'hark look -m t5-small "The <extra_id_0> walks in the park." --beam 4',
 )
