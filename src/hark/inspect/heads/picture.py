@@ -160,10 +160,8 @@ def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
             x += size
     notes = ["The number is the share of the head's weight on it; for “all over”, how evenly the weight is spread."]
     if report.text and report.text.repetition:
-        notes.append(
-            "Induction: where a token comes again, on what came after it before. That and “same token before” are "
-            "measured on random tokens."
-        )
+        notes.append("Induction: where a token comes again, on what came after it before.")
+        notes.append("That and “same token before” are measured on random tokens that come twice.")
     if report.alignment is not None:
         notes.append(
             "AER: alignment error rate, at the better of the two steps. Outlined: the best combination of heads."
