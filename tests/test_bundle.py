@@ -54,14 +54,14 @@ def test_the_vocabulary_files_are_listed(tmp_path: Path) -> None:
 
 def test_facts_from_a_newer_hark_are_not_overwritten(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
-    newer = (folder / "facts.json").read_text().replace(f'"minor": {MINOR}', '"minor": 7, "colour": "red"')
+    newer = (folder / "facts.json").read_text().replace(f'"minor": {MINOR}', f'"minor": {MINOR + 1}, "colour": "red"')
     (folder / "facts.json").write_text(newer)
     bundling.manifest.seal(folder, bundling.KIND, bundling.FORMAT)
     bundle = Bundle.open(folder)
     assert bundle.facts.summary == "For tests."
     with pytest.raises(UserError, match=r"are from a newer hark .*; update hark to change this model"):
         write_facts(bundle, bundle.facts)
-    assert load_facts(folder / "facts.json").minor == 7
+    assert load_facts(folder / "facts.json").minor == MINOR + 1
 
 
 def test_an_edited_or_missing_card_causes_only_a_warning(tmp_path: Path) -> None:
