@@ -38,6 +38,16 @@ def test_facts_are_written_atomically_with_the_card(tmp_path: Path, monkeypatch:
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+def test_new_facts_do_not_bless_damaged_weights(tmp_path: Path) -> None:
+    bundle = Bundle.open(make_bundle(tmp_path / "model"))
+    with bundle.weights.open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(bytes([bundle.weights.read_bytes()[-1] ^ 1]))
+    write_facts(bundle, replace(bundle.facts, title="Ours"))
+    with pytest.raises(UserError, match=r"model\.safetensors: damaged or modified: wrong sha256"):
+        Bundle.open(bundle.folder)
+
+
 def test_an_error_in_the_facts_names_file_and_key(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
     tree = (folder / "facts.json").read_text()
