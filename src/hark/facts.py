@@ -7,7 +7,7 @@ precision; the card rounds them. Reading is strict, and writing leaves defaults 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -346,6 +346,7 @@ def load_facts(path: Path) -> Facts:
         raise UserError(f"{path}: {error}") from None
 
 
+@lru_cache(maxsize=32)  # a command reads those of a model several times, which takes 11 ms for many directions
 def parse(text: str) -> Facts:
     """Parse facts strictly; `FORMAT` explains the handling of unknown keys."""
     try:
