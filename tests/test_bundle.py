@@ -38,6 +38,16 @@ def test_facts_are_written_atomically_with_the_card(tmp_path: Path, monkeypatch:
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+def test_new_facts_do_not_bless_damaged_weights(tmp_path: Path) -> None:
+    bundle = Bundle.open(make_bundle(tmp_path / "model"))
+    with bundle.weights.open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(bytes([bundle.weights.read_bytes()[-1] ^ 1]))
+    write_facts(bundle, replace(bundle.facts, title="Ours"))
+    with pytest.raises(UserError, match=r"model\.safetensors: damaged or modified: wrong sha256"):
+        Bundle.open(bundle.folder)
+
+
 def test_an_error_in_the_facts_names_file_and_key(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
     tree = (folder / "facts.json").read_text()
@@ -54,14 +64,14 @@ def test_the_vocabulary_files_are_listed(tmp_path: Path) -> None:
 
 def test_facts_from_a_newer_hark_are_not_overwritten(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
-    newer = (folder / "facts.json").read_text().replace(f'"minor": {MINOR}', '"minor": 7, "colour": "red"')
+    newer = (folder / "facts.json").read_text().replace(f'"minor": {MINOR}', f'"minor": {MINOR + 1}, "colour": "red"')
     (folder / "facts.json").write_text(newer)
     bundling.manifest.seal(folder, bundling.KIND, bundling.FORMAT)
     bundle = Bundle.open(folder)
     assert bundle.facts.summary == "For tests."
     with pytest.raises(UserError, match=r"are from a newer hark .*; update hark to change this model"):
         write_facts(bundle, bundle.facts)
-    assert load_facts(folder / "facts.json").minor == 7
+    assert load_facts(folder / "facts.json").minor == MINOR + 1
 
 
 def test_an_edited_or_missing_card_causes_only_a_warning(tmp_path: Path) -> None:

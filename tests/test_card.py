@@ -6,7 +6,17 @@ from hark import card as card_measures
 from hark.card import describe_pairs, render
 from hark.config import ModelConfig
 from hark.evaluate.measures import TITLES
-from hark.facts import Facts, MakingFacts, MeasuredScore, ScoreFacts, SetScores, SetSpeed, SpeedFacts, TextFacts
+from hark.facts import (
+    Facts,
+    LabelFacts,
+    MakingFacts,
+    MeasuredScore,
+    ScoreFacts,
+    SetScores,
+    SetSpeed,
+    SpeedFacts,
+    TextFacts,
+)
 from tests.test_facts import FULL
 
 MODEL = ModelConfig(d_model=64, d_ff=128, n_heads=4, n_encoder_layers=3, n_decoder_layers=1, vocab_size=9000)
@@ -34,6 +44,10 @@ def test_a_card_with_all_facts() -> None:
         "| tatoeba |  | Sentences | Source: [Tatoeba](https://tatoeba.org); [CC BY 2.0 FR](https://x.org/by) |",
         "| test (en to de) | 2,000 | 25.9 ±0.9 | 55.0 | 26.3 ±0.9 | 0.4 |",
         "- BLEU: `tok:13a`",
+        "Measured during training at step 7. Dev sets are not trained on, but may have chosen the step.",
+        "| dev set | nll (nats per token) | perplexity | BLEU |",
+        "| news | 1.25 | 3.49 | 12.35 |",
+        "| talks | 7.5 | 1,808 |  |",
         "| test | 99 | 22 | 4.5 |",
         "| other | 50 |  |  |",
         "| lower case | 3 of 6 |",
@@ -47,7 +61,19 @@ def test_a_card_with_all_facts() -> None:
     assert "7 of 9 translations keep the name" in text
     assert "The training text contains no sentence of the test sets below" in text
     assert "not measured" not in text
+    assert "only on the dev sets" not in text  # there are test sets
     assert "\n\n\n" not in text
+
+
+def test_a_card_with_dev_sets_only() -> None:
+    making = MakingFacts(step=1200, dev={"mine": {"nll": 0.25, "accuracy": 97.5}})
+    facts = Facts(pairs=(), languages=("en",), making=making, labels=LabelFacts("text", ("no", "yes")))
+    card = render(facts, MODEL)
+    assert "- Scores: only on the dev sets (below)\n" in card
+    assert "## Scores on the dev sets\n\nMeasured during training at step 1,200." in card
+    assert card.endswith(
+        "| dev set | nll (nats per label) | accuracy (%) |\n| --- | --- | --- |\n| mine | 0.25 | 97.5 |\n"
+    )
 
 
 def test_a_card_with_few_facts() -> None:

@@ -87,15 +87,15 @@ def grow(bundle: Bundle, larger: ModelConfig, symbols: Sequence[str], folder: Pa
     if symbols:
         files[TOKENIZER] = add_symbols(files[TOKENIZER], symbols)
     parameters = sum(array.size for array in weights.values())
+    facts = bundle.facts.unmeasured
     making = replace(
-        bundle.facts.making,
+        facts.making,
         parameters=parameters,
         storage="float32",
         parents=(ParentModel("start", bundle.folder.name),),
     )
-    facts = replace(bundle.facts.unmeasured, making=making)
     config = replace(bundle.config, model=larger)
-    write_bundle(folder, config, lambda path: write_weights(path, weights), files, facts)
+    write_bundle(folder, config, lambda path: write_weights(path, weights), files, replace(facts, making=making))
 
 
 def main() -> None:

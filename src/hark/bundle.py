@@ -151,17 +151,19 @@ def write_bundle(
     files: Mapping[str, bytes],
     facts: Facts,
     force: bool = False,
+    before: Path | None = None,
 ) -> None:
     """Write a bundle of weights, vocabulary and other files atomically.
 
-    The card is rendered from the facts. Raises an error if the bundle exists, or replaces it with `force`.
+    The card is rendered from the facts. Raises an error if the bundle exists, or replaces it with `force`. `before`: a
+    bundle to which files may be hard links (`manifest.seal`).
     """
     with new_folder(folder, is_bundle, force) as partial_folder:
         write_weights(partial_folder / WEIGHTS)
         (partial_folder / CONFIG).write_text(configfile.dump(config), encoding="utf-8")
         for name, content in {**files, **fact_files(facts, config)}.items():
             (partial_folder / name).write_bytes(content)
-        manifest.seal(partial_folder, KIND, FORMAT)
+        manifest.seal(partial_folder, KIND, FORMAT, before)
 
 
 def fact_files(facts: Facts, config: Config) -> dict[str, bytes]:
@@ -186,7 +188,7 @@ def write_files(bundle: Bundle, files: Mapping[str, bytes]) -> None:
                     link_or_copy(path, partial_folder / path.name)
             for name, content in files.items():
                 (partial_folder / name).write_bytes(content)
-            manifest.seal(partial_folder, KIND, FORMAT)
+            manifest.seal(partial_folder, KIND, FORMAT, bundle.folder)
     except OSError as error:
         names = ", ".join(files)
         raise HarkError(f"{bundle.folder}: cannot write {names}: {error.strerror}; the bundle is unchanged") from None

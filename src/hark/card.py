@@ -120,6 +120,24 @@ def signature_lines(signatures: Mapping[str, str]) -> Iterator[str]:
     yield from (f"- {TITLES.get(name, name)}: `{signature}`" for name, signature in signatures.items())
 
 
+def dev_lines(facts: Facts) -> Iterator[str]:
+    """What training measured of the weights that were kept; a row for each dev set."""
+    dev = facts.making.dev
+    if not dev:
+        return
+    at = f" at step {facts.making.step:,}" if facts.making.step is not None else ""
+    yield f"Measured during training{at}. Dev sets are not trained on, but may have chosen the step."
+    yield ""
+    titles = {"nll": f"nll (nats per {'label' if facts.labels else 'token'})", "accuracy": "accuracy (%)"}
+    measures = list(dict.fromkeys(name for scores in dev.values() for name in scores))
+    rows = [[name, *(show_measured(scores.get(each)) for each in measures)] for name, scores in dev.items()]
+    yield from table(["dev set", *(titles.get(each, each) for each in measures)], rows)
+
+
+def show_measured(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def speed_lines(speed: SpeedFacts) -> Iterator[str]:
     has_teacher = any(each.teacher for each in speed.sets)
     heads = ["sentences per second", "this model", *(["teacher", "speed-up"] if has_teacher else [])]
@@ -189,6 +207,7 @@ def render(facts: Facts, model: ModelConfig) -> str:
         ("Origin", origin_lines(facts.origin, facts.parity)),
         ("Training text and attribution", text_lines(facts.text, facts.scores)),
         ("Scores", score_lines(facts.scores) if facts.scores else ()),
+        ("Scores on the dev sets", dev_lines(facts)),
         ("Speed", speed_lines(facts.speed) if facts.speed else ()),
         ("Everyday input", everyday_lines(facts.everyday) if facts.everyday else ()),
         ("Limits", [facts.limits] if facts.limits else ()),
@@ -286,7 +305,7 @@ def entries(facts: Facts) -> Iterator[str]:
     licence = facts.licence or "depends on the training text"
     yield f"- Licence: {licence}" + (", with attribution of the training text (below)" if attributed else "")
     if facts.scores is None:
-        yield "- Scores: not measured"
+        yield f"- Scores: {'only on the dev sets (below)' if making.dev else 'not measured'}"
 
 
 def making_lines(making: MakingFacts, model: ModelConfig) -> Iterator[str]:

@@ -12,15 +12,25 @@ from hark.errors import UserError
 NAME = "manifest.json"
 
 
-def seal(folder: Path, kind: str, version: int) -> None:
-    """Write the manifest of a folder, as its last file."""
+def seal(folder: Path, kind: str, version: int, before: Path | None = None) -> None:
+    """Write the manifest of a folder, as its last file.
+
+    Files that are hard links to those of `before`, another sealed folder, keep their sums: hashing weights takes
+    seconds, and would hide damage.
+    """
+    known = (read_manifest(before) or {}).get("files", {}) if before else {}
+    kept = {name for name in known if before and is_linked(folder / name, before / name)}
     files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)}
+        path.name: known[path.name] if path.name in kept else {"bytes": path.stat().st_size, "sha256": sha256(path)}
         for path in sorted(folder.iterdir())
         if path.name != NAME
     }
     text = json.dumps({"kind": kind, "format": version, "files": files}, indent=1) + "\n"
     (folder / NAME).write_text(text, encoding="utf-8")
+
+
+def is_linked(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def verify(

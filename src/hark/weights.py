@@ -228,7 +228,7 @@ def average(bundles: Sequence[Bundle], folder: Path, storage: Storage, force: bo
 
 def facts_of_average(bundles: Sequence[Bundle]) -> Facts:
     """The last model's facts without measurements, with the training text of all models."""
-    facts = bundles[-1].facts
+    facts = bundles[-1].facts.unmeasured
     text = {each.name: each for bundle in bundles for each in bundle.facts.text}
     averaged = tuple(ParentModel("averaged", name_of(bundle.folder)) for bundle in bundles)
     making = replace(
@@ -236,7 +236,7 @@ def facts_of_average(bundles: Sequence[Bundle]) -> Facts:
         weights=f"average of {len(bundles)} models",
         parents=facts.making.parents + averaged,
     )
-    facts = replace(facts.unmeasured, making=making, text=tuple(text.values()))
+    facts = replace(facts, making=making, text=tuple(text.values()))
     return replace(facts, summary=default_summary(facts, bundles[-1].config.model))
 
 

@@ -17,10 +17,12 @@ LETTER = "Hey, can you see the house?\n\nIt is old.\n\nYou can run to the tree.\
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home folder with a model that can choose, after one of the same pair that cannot."""
+    """A home folder with a model that can choose, after one of the same pair that cannot, and one of the reverse
+    direction for second looks."""
     folder = tmp_path_factory.mktemp("home")
     make_bundle(folder / "hark/models/a-plain-en-de")
     make_bundle(folder / "hark/models/formal-en-de", vocabulary=formal_tokenizer())
+    make_bundle(folder / "hark/models/plain-de-en", "de", "en")
     return folder
 
 

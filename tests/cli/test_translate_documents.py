@@ -26,8 +26,10 @@ PAGE = "<html>\n<h1>The <b>old</b> house</h1><p>A cat.</p>\n<p>404</p><p>A cat.<
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with a model and its reverse, without which each second look would load the large shipped one."""
     folder = tmp_path_factory.mktemp("home")
     make_bundle(folder / "hark/models/small-en-de")
+    make_bundle(folder / "hark/models/small-de-en", "de", "en")
     return folder
 
 

@@ -9,6 +9,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 
 from hark import configfile
+from hark.bundle import Bundle
 from hark.cli.train import train
 from hark.data.dataset import Dataset
 from hark.engine.request import Request
@@ -19,6 +20,7 @@ from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.tokenizer import EOS, SPECIAL
 from hark.train.checkpoint import latest
+from hark.train.job import DevScores
 from hark.train.metrics import read_metrics, read_samples
 from hark.train.start import resolve
 from tests.runs import SETTINGS, losses
@@ -55,10 +57,20 @@ def test_scores_and_samples_use_the_weights_of_their_step(run: Callable[..., Run
     dev = read_metrics(done.metrics).dev
     assert [each.step for each in dev] == [4, 8]
     assert dev[-1].scores == {"BLEU": pytest.approx(BLEU(force=True).corpus_score(texts, [references]).score)}
+    kept = max(dev, key=lambda each: each.best * each.step)
+    assert Bundle.open(done.best).facts.making.dev[shard.name]["BLEU"] == kept.scores["BLEU"]
     samples = read_samples(done.samples)
     assert [each.step for each in samples] == [4, 4, 8, 8]
     last = [(each.source, each.reference, each.translation) for each in samples[2:]]
     assert last == list(zip(sources, references, texts, strict=True))[:2]
+
+
+def test_scores_of_several_sets_name_them() -> None:
+    scores = DevScores({"news": {"BLEU": 10.0, "TER": 1.0}, "my talks": {"BLEU": 20.0, "TER": 5.0}})
+    assert scores.scores == {"BLEU news": 10, "TER news": 1, "BLEU my talks": 20, "TER my talks": 5}
+    assert scores.main == 15
+    assert DevScores({"news": {"span F1": 3.0}}).scores == {"span F1": 3}
+    assert (DevScores({}).scores, DevScores({}).main) == ({}, 0)
 
 
 def test_scoring_does_not_change_training(run: Callable[..., RunDir]) -> None:

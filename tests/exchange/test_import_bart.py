@@ -16,9 +16,11 @@ from hark.text.opening import open_vocabularies
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.weights import read_weights, write_weights
 from tests.exchange.bart_models import write_bart, write_pegasus
+from tests.exchange.conftest import FEW
 from tests.exchange.marian_models import SENTENCES
 
 transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.usefixtures("few_sentences")
 MORE = ["", "don't we'll  see", " a\tb\n\nc ", "3,5 km² ½ naïve Größe", "你好 🙂 и_x", "'twas I'D", "\u00a0x\u3000y "]
 """Text that shows how words are split."""
 
@@ -26,7 +28,7 @@ MORE = ["", "don't we'll  see", " a\tb\n\nc ", "3,5 km² ½ naïve Größe", "�
 def imported(folder: Path, to: Path, **settings: Any) -> Bundle:
     request = ImportRequest(str(folder), source_languages="en", target_languages="fr")
     proof = import_model(replace(request, **settings), to)
-    assert proof.skipped or (proof.equal == proof.sentences == 20 and proof.largest_difference is not None)
+    assert proof.skipped or (proof.equal == proof.sentences == FEW and proof.largest_difference is not None)
     return Bundle.open(to)
 
 
@@ -36,7 +38,7 @@ def imported(folder: Path, to: Path, **settings: Any) -> Bundle:
     ids=["as published", "another shape"],
 )
 def test_bart(tmp_path: Path, changes: dict[str, Any]) -> None:
-    """Logits and translations of 20 sentences equal those of transformers."""
+    """Logits and translations equal those of transformers."""
     bundle = imported(write_bart(tmp_path / "bart", **changes), tmp_path / "en-fr")
     config = bundle.config.model
     assert (config.norm, config.positions, config.embedding_norm) == ("post", "learned", True)

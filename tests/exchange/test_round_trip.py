@@ -10,18 +10,13 @@ from hark.bundle import Bundle
 from hark.errors import UserError
 from hark.exchange.ctranslate2_weights import ModelFile
 from hark.exchange.export import export_bundle, open_exporter
-from hark.exchange.export_huggingface import sine_first
-from hark.exchange.hark_side import hark_side
-from hark.exchange.huggingface_settings import convert_back
 from hark.exchange.import_argos import unpack
 from hark.exchange.import_ctranslate2 import read_ctranslate2
 from hark.exchange.import_huggingface import read_marian
 from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.parity import compare_numbers, compare_tokens
-from hark.models import shipped_folder
-from hark.weights import read_floats, read_weights
+from hark.weights import read_weights
 from tests.exchange.marian_models import SENTENCES, TARGETS, write_marian
-from tests.exchange.test_shipped import keep_stored_positions
 from tests.translate.bundles import make_bundle
 
 pytest.importorskip("transformers")
@@ -100,28 +95,3 @@ def test_argos(tmp_path: Path) -> None:
     assert all(np.array_equal(one[name], two[name]) for name in one)
     for name in ("sentencepiece.model", "model/shared_vocabulary.json", "metadata.json"):
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
-
-
-def test_the_shipped_model_comes_back_from_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its features are in another order, sines first; otherwise the weights are equal bit for bit."""
-    keep_stored_positions(monkeypatch)
-    sentences = ["Good morning!"]
-    for module in ("export", "importer"):
-        monkeypatch.setattr(f"hark.exchange.{module}.check_sentences", lambda *_: sentences)
-    shipped = Bundle.open(shipped_folder() / "seven")
-    export_bundle(shipped, "huggingface", tmp_path / "hf", check=False)
-    proof = import_model(ImportRequest(str(tmp_path / "hf")), tmp_path / "back")
-    assert (proof.sentences, proof.equal) == (len(sentences), len(sentences))
-    back = Bundle.open(tmp_path / "back")
-    assert (back.facts.pairs, back.facts.licence) == (shipped.facts.pairs, shipped.facts.licence)
-    pair = ("en", "de")
-    one, two = hark_side(shipped, pair), hark_side(back, pair)
-    assert one.translate(sentences, 4) == two.translate(sentences, 4)
-    config, weights, found = shipped.config.model, read_floats(shipped), read_floats(back)
-    order = sine_first(config.d_model)
-    assert np.array_equal(weights["embedding.weight"][:, order], found["embedding.weight"])
-    expected = dict(convert_back(weights, config, order))
-    returned = dict(convert_back(found, back.config.model, slice(None)))
-    assert returned.keys() - expected.keys() == {"final_logits_bias"}  # zeros, which Marian and Pegasus always have
-    assert not returned["final_logits_bias"].any()
-    assert all(np.array_equal(each, returned[key]) for key, each in expected.items())

@@ -1,6 +1,6 @@
 """The page of the server in a real browser, with everything that goes wrong in it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -52,6 +52,9 @@ STATE = """() => JSON.stringify([
   [...document.body.children].map((each) => each.outerHTML.replace(/<!--.*?-->/gs, "")),
   [...document.querySelectorAll("select, input, textarea")].map((each) => [each.value, each.checked]),
 ])"""
+INTERCEPTED = """async (url) => {
+  while ((await fetch(url, { cache: "no-store" })).status !== 204);
+}"""
 VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
 });"""
@@ -125,6 +128,16 @@ class OpenedPage:
         self.context.clear_permissions()
         self.context.clear_cookies()
         self.page.mouse.move(0, 0)
+
+    def route(self, pattern: str, respond: Callable[[Any], object]) -> None:
+        """Have requests of the page that is open answered by `respond`, from now on. Chromium says that it intercepts
+        requests once it has sent word to the page's process, where a key pressed at once can arrive first; so wait
+        until a request is intercepted."""
+        address = f"{self.server.url}/health/live"
+        self.page.route(address, lambda route: route.fulfill(status=204))
+        self.page.route(pattern, respond)
+        self.page.evaluate(INTERCEPTED, address)
+        self.page.unroute(address)
 
     def type(self, text: str) -> None:
         """Replace the text and press Control+Enter, without which the page waits for more; wait for the translation."""

@@ -83,7 +83,7 @@ def answer_with(page: OpenedPage, *sentences: dict[str, Any]) -> None:
         "model": "m",
         "sentences": [blank | s for s in sentences],
     }
-    page.page.route("**/api/v1/translate", lambda route: route.fulfill(json={"translations": [translation]}))
+    page.route("**/api/v1/translate", lambda route: route.fulfill(json={"translations": [translation]}))
 
 
 def test_typing_translates_and_nothing_leaves_the_server(browser: Any, server: TestServer) -> None:
@@ -184,7 +184,7 @@ def test_a_word_that_the_detector_cannot_tell_is_tried_both_ways(page: OpenedPag
 def test_an_error_keeps_the_text_and_retry_works(new_page: OpenedPage) -> None:
     new_page.type("Good morning!")
     problem = {"error": {"message": "too many requests are waiting; try again", "status": 503}}
-    new_page.page.route("**/api/v1/translate", lambda route: route.fulfill(status=503, json=problem))
+    new_page.route("**/api/v1/translate", lambda route: route.fulfill(status=503, json=problem))
     new_page.page.fill(".field textarea", "Good evening!")
     new_page.see(".failure")
     assert new_page.page.inner_text(".failure p") == "Too many requests are waiting; try again."
@@ -210,7 +210,7 @@ def test_the_newest_text_wins(new_page: OpenedPage) -> None:
         else:
             route.continue_()
 
-    new_page.page.route("**/api/v1/translate", hold)
+    new_page.route("**/api/v1/translate", hold)
     with new_page.page.expect_request("**/api/v1/translate"):
         new_page.page.fill(".field textarea", "Good morning!")
     with new_page.page.expect_event("requestfailed"):  # the first request is aborted
@@ -389,7 +389,7 @@ def test_another_file_is_refused_with_what_is_taken(page: OpenedPage, name: str,
 
 def test_too_long_a_text_can_be_translated_as_a_document(new_page: OpenedPage) -> None:
     problem = {"error": {"message": "60,000 characters are too many; the limit is 50,000", "status": 413}}
-    new_page.page.route("**/api/v1/translate", lambda route: route.fulfill(status=413, json=problem))
+    new_page.route("**/api/v1/translate", lambda route: route.fulfill(status=413, json=problem))
     new_page.page.fill(".field textarea", "Good morning!\n\nGood night!")
     new_page.see(".failure")
     assert new_page.page.inner_text(".failure p") == "60,000 characters are too many; the limit is 50,000."
@@ -401,7 +401,7 @@ def test_too_long_a_text_can_be_translated_as_a_document(new_page: OpenedPage) -
 
 
 def test_a_document_can_be_cancelled_and_continued(page: OpenedPage) -> None:
-    page.page.route("**/api/v1/translate", lambda _: None)  # never answered
+    page.route("**/api/v1/translate", lambda _: None)  # never answered
     page.page.click("#tab-document")
     page.page.fill("textarea.document", "Good morning!\n\nGood night!")
     with page.page.expect_event("requestfailed"):
@@ -431,7 +431,7 @@ def test_a_document_that_fails_keeps_what_is_done(page: OpenedPage) -> None:
         else:
             route.fulfill(status=500, json={"error": {"message": "internal error", "status": 500}})
 
-    page.page.route("**/api/v1/translate", fail_second)
+    page.route("**/api/v1/translate", fail_second)
     page.page.click(".main")
     page.see(".job .failure")
     assert page.page.locator(".row.done .into .prose").all_inner_texts() == ["Guten Morgen!"]
@@ -519,7 +519,7 @@ def test_a_server_that_cannot_look_inside_says_so(page: OpenedPage) -> None:
     problem = {
         "error": {"message": "looking inside requires torch: pip install 'hark-translate[train]'", "status": 501}
     }
-    page.page.route("**/api/v1/look", lambda route: route.fulfill(status=501, json=problem))
+    page.route("**/api/v1/look", lambda route: route.fulfill(status=501, json=problem))
     page.page.click("button.look")
     page.see("dialog .failure")
     assert "requires torch" in page.page.inner_text("dialog .failure")

@@ -87,7 +87,7 @@ def seeded(page: OpenedPage, seed: int) -> None:
         body = route.request.post_data_json
         route.continue_(post_data=body | {"seed": next(seeds)} if body.get("stream") else body)
 
-    page.page.route("**/v1/completions", add_seed)
+    page.route("**/v1/completions", add_seed)
 
 
 def score(server: TestServer, prompt: str) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def test_failures_leave_the_text_and_a_way_out(
         else:
             route.fulfill(status=answer[0], json={"error": {**answer[1], "type": "x", "param": None, "code": None}})
 
-    page.page.route("**/v1/completions", respond)
+    page.route("**/v1/completions", respond)
     assert go_on(page) == BEGINNING
     assert page.page.inner_text(".failure p") == message
     page.page.unroute_all()
@@ -299,7 +299,7 @@ def test_a_stream_that_breaks_off_keeps_what_came(page: OpenedPage) -> None:
     piece = json.dumps({"choices": [{"text": " there", "index": 0, "logprobs": None, "finish_reason": None}]})
     error = json.dumps({"error": {"message": "the engine failed", "type": "server_error", "param": None, "code": None}})
     body = f"data: {piece}\n\ndata: {error}\n\n"
-    page.page.route("**/v1/completions", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+    page.route("**/v1/completions", lambda route: route.fulfill(content_type="text/event-stream", body=body))
     assert go_on(page) == BEGINNING + " there"
     assert page.page.inner_text(".failure p") == "The engine failed."
 

@@ -53,6 +53,8 @@ def test_a_model_learns_to_restore_text(trained: Trained, lines: Path, corrupted
     (record,) = read_metrics(run.metrics).dev
     assert not record.scores  # bits per byte are those of whole texts
     facts = Bundle.open(run.best).facts
+    assert facts.making.step == 80
+    assert facts.making.dev == {record.set: {"nll": record.nll, "perplexity": record.perplexity}}
     assert (facts.pairs, facts.languages) == ((), ("en",))
 
 

@@ -99,6 +99,10 @@ def test_a_classifier_learns(train: Callable[..., RunDir], labelled: dict[Labels
     assert bundle.facts.labels is not None
     assert bundle.facts.labels.names == tuple(sorted(ANIMALS))
     assert bundle.config.model.n_labels == 4
+    (kept,) = (each for each in history.dev if each.step == bundle.facts.making.step)
+    assert kept.best
+    assert bundle.facts.making.dev[kept.set] == {"nll": kept.nll, "perplexity": kept.perplexity, **kept.scores}
+    assert "| dev set | nll (nats per label) | perplexity | accuracy (%) | macro F1 |" in bundle.card
     classifier = Classifier.load(run.best, "cpu")
     tally = score_labelled(classifier, folder / "dev.tsv")
     assert tally.total == 40

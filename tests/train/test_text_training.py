@@ -49,7 +49,12 @@ def test_a_language_model_learns_and_measures_bits_per_byte(trained: Trained, te
         assert record.scores["bits/byte"] == pytest.approx(record.nll * tokens / math.log(2) / shard.bytes)
     bundle = Bundle.open(run.best)
     assert (bundle.facts.pairs, bundle.facts.languages) == ((), ("en",))
+    (kept,) = (record for record in history.dev if record.step == bundle.facts.making.step)
+    measured = {"nll": kept.nll, "perplexity": kept.perplexity, **kept.scores}
+    assert kept.nll == min(record.nll for record in history.dev)
+    assert bundle.facts.making.dev == {shard.name: measured}
     assert "1 decoder layers" in bundle.card
+    assert "| dev set | bits/byte | nll (nats per token) | perplexity |" in bundle.card
     assert load_one_stack(bundle).name == "decoder"
 
 

@@ -25,10 +25,16 @@ def loaded() -> LoadedModels:
     return LoadedModels()
 
 
-def find(text: str, target: str | None, answer: Callable[[Question], Answer] | None = None) -> str | None:
+@cache
+def answer_once(question: Question) -> Answer:
+    """The same questions are asked for several targets."""
+    return loaded()(question)
+
+
+def find(text: str, target: str | None, answer: Callable[[Question], Answer] = answer_once) -> str | None:
     """The language of a text, with the models that come with hark."""
     shipped = list_models([shipped_folder()])
-    found = resolve(find_language(text, target, models.choose(None, target, shipped), shipped), answer or loaded())
+    found = resolve(find_language(text, target, models.choose(None, target, shipped), shipped), answer)
     return found.code
 
 

@@ -23,7 +23,10 @@ TEXT = "  - The cat sees {name} at https://a.b/c.\n\n\tIt is 12.5 kg."
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_bundle(tmp_path_factory.mktemp("bundles") / "small")
+    """A model, beside one of the reverse direction for second looks, which would load the large shipped one."""
+    folder = tmp_path_factory.mktemp("bundles")
+    make_bundle(folder / "reverse", "de", "en")
+    return make_bundle(folder / "small")
 
 
 @pytest.mark.parametrize("engine", ["ctranslate2", "torch"])

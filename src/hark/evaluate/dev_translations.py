@@ -63,18 +63,16 @@ class DevTranslations:
             graphs=False,
             kernels=False,
         )
-        result = DevScores({}, ())
+        scores, samples = {}, []
         for each in self.sets:
             answers = dict(engine.run(each.requests))
             texts = self.tokenizer.decode([answers[i][0].tokens for i in range(len(each.requests))])
-            scores = {}
             if self.sentences:
                 bleu = make_measures(each.tokenisation)["bleu"].corpus_score(texts, [each.references])
-                scores["BLEU" if len(self.sets) == 1 else f"BLEU {each.name}"] = float(bleu.score)
-            samples = list(zip(each.sources, each.references, texts, strict=True))[: self.samples]
-            result = DevScores({**result.scores, **scores}, (*result.samples, *samples))
+                scores[each.name] = {"BLEU": float(bleu.score)}
+            samples += list(zip(each.sources, each.references, texts, strict=True))[: self.samples]
         engine.close()
-        return result
+        return DevScores(scores, samples)
 
     def copy(self, model: Model) -> Transformer:
         """Copy the current weights to a plain model, whatever kernels and sharding training uses."""

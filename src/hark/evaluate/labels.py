@@ -100,7 +100,7 @@ class DevLabels:
     def __call__(self, model: Model) -> DevScores:
         objective = Objective(model, 0.0, self.config.batches.max_length, UNLABELLED)
         device = model.output_weight.device
-        scores: dict[str, float] = {}
+        scores = {}
         for name, batches in self.sets:
             tally = LabelTally(self.labels)
             for index in range(batches.batches_per_epoch):
@@ -110,7 +110,7 @@ class DevLabels:
                 stream = batch.streams["target"]
                 for right, predicted in by_text(stream.labels, logits_NV.argmax(-1).cpu().numpy(), stream.cu):
                     tally.add(right.tolist(), predicted.tolist())
-            scores |= {kind if len(self.sets) == 1 else f"{kind} {name}": value for kind, value in tally.scores.items()}
+            scores[name] = tally.scores
         return DevScores(scores)
 
 

@@ -16,6 +16,8 @@ from hark.weights import Weights, store, write_weights
 
 NEVER = -1e4
 """The output bias of a padding id that the original does not have: no probability, also in 16 bits."""
+BLOCK = 1 << 20
+"""Numbers of a weight to look at together."""
 Shape = tuple[int, ...]
 
 
@@ -103,8 +105,10 @@ def check_weights(weights: Weights, config: ModelConfig, where: object) -> None:
 def refuse_not_finite(weights: Weights, where: object) -> None:
     """Name the first weight that contains NaN or infinity: a model with it translates nothing."""
     for name, array in weights.items():
-        # Row by row, because a matrix of truth values for all rows takes a quarter of the embeddings' memory.
-        if array.dtype.kind == "f" and not all(np.isfinite(row).all() for row in array):
+        # A few rows at a time, because a matrix of truth values for all rows takes a quarter of the embeddings' memory.
+        rows = max(1, BLOCK * len(array) // max(1, array.size))
+        blocks = (array[start : start + rows] for start in range(0, len(array), rows))
+        if array.dtype.kind == "f" and not all(np.isfinite(block).all() for block in blocks):
             raise UserError(f"{where}: {name} contains NaN or infinity; the model is damaged, or its training diverged")
 
 

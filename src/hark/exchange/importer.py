@@ -73,9 +73,8 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
         open_vocabularies(opened)  # whether the sentencepiece models are intact
         proof = prove(foreign, path, kind, opened, request, say, enough_logits(size))
         files, weights = opened.vocabulary_files, opened.weights
-        write_bundle(
-            folder, opened.config, lambda to: link_or_copy(weights, to), files, replace(facts, parity=(proof,)), force
-        )
+        facts = replace(facts, parity=(proof,))
+        write_bundle(folder, opened.config, lambda to: link_or_copy(weights, to), files, facts, force, bundle)
     return proof
 
 

@@ -32,16 +32,18 @@ def evaluate(job: TrainingJob) -> bool:
         if better or last:
             weights = sharding.gather_weights(job.model)
             if job.processes.leads:
-                chosen = "the last" if last else "the best on the dev sets"
-                job.bundles.write(job.run.best, weights, f"step {progress.step}, {chosen}", force=True)
+                origin = f"step {progress.step}, {'the last' if last else 'the best on the dev sets'}"
+                measured = {name: total.measures for name, total in sums.items()}
+                for scored in results:
+                    measured = {name: {**each, **scored.of_sets.get(name, {})} for name, each in measured.items()}
+                job.bundles.write(job.run.best, weights, origin, force=True, step=progress.step, dev=measured)
     for name, total in sums.items():
-        nll = total.nll / total.tokens
         record = DevRecord(
             step=progress.step,
             set=name,
             loss=total.loss / total.tokens,
-            nll=nll,
-            perplexity=math.exp(min(nll, 700)),
+            nll=total.mean_nll,
+            perplexity=total.perplexity,
             best=better,
             seconds=progress.seconds,
             time=time.time(),
@@ -67,9 +69,22 @@ class DevSums(NamedTuple):
     """The size of running text; 0: pairs."""
 
     @property
+    def mean_nll(self) -> float:
+        return self.nll / self.tokens
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(self.mean_nll, 700))
+
+    @property
     def scores(self) -> dict[str, float]:
         """Bits per byte compare models with different vocabularies."""
         return {"bits/byte": self.nll / math.log(2) / self.n_bytes} if self.n_bytes else {}
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """What the facts of a model tell."""
+        return {**self.scores, "nll": self.mean_nll, "perplexity": self.perplexity}
 
 
 @torch.no_grad()

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 
 from torch import Tensor
@@ -64,8 +65,19 @@ class BundleWriter:
     def tokenizer_hashes(self) -> dict[str, str]:
         return {name: hashlib.sha256(model).hexdigest() for name, model in self.tokenizers.items()}
 
-    def write(self, folder: Path, weights: Mapping[str, Tensor], origin: str, force: bool = False) -> None:
+    def write(
+        self,
+        folder: Path,
+        weights: Mapping[str, Tensor],
+        origin: str,
+        force: bool = False,
+        step: int | None = None,
+        dev: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> None:
+        """Write a bundle. `step` and `dev`: when these weights were measured, and the result by dev set and name."""
         facts = self.facts(weights, origin)
+        measured = {name: {key: x for key, x in each.items() if isfinite(x)} for name, each in (dev or {}).items()}
+        facts = replace(facts, making=replace(facts.making, step=step, dev=measured))
         try:
             write_bundle(folder, self.config, lambda path: write_tensors(path, weights), self.tokenizers, facts, force)
         except OSError as error:

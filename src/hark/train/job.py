@@ -34,14 +34,20 @@ LoadedBatch = tuple[Batch[Any], Streams]
 class DevScores:
     """Scores of a model other than its loss, and sample translations."""
 
-    scores: Mapping[str, float]  # by name, such as BLEU
+    of_sets: Mapping[str, Mapping[str, float]]  # by dev set, and by name, such as BLEU
     samples: Sequence[tuple[str, str, str]] = ()  # source, reference and translation
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """All scores; the names of those of several sets end with the set."""
+        several = len(self.of_sets) > 1
+        every = ((name, *score) for name, scores in self.of_sets.items() for score in scores.items())
+        return {f"{kind} {name}" if several else kind: value for name, kind, value in every}
 
     @property
     def main(self) -> float:
         """What a model is chosen by: the mean of the first kind of score over the dev sets."""
-        kind = next(iter(self.scores), "").split(" ")[0]
-        values = [value for name, value in self.scores.items() if name.split(" ")[0] == kind]
+        values = [next(iter(scores.values())) for scores in self.of_sets.values() if scores]
         return sum(values) / max(1, len(values))
 
 
