@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
-from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.interface import AlignmentHeads
 from tests.cli.running import Hark, fake_terminal, figures, make_runner, refused
 from tests.tasks.decoders import make_one_stack
 from tests.translate.bundles import make_bundle

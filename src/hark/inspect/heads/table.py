@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hark.bundle import Bundle, write_facts
-from hark.engine.alignment_heads import Step
 from hark.facts import AlignmentFacts
+from hark.facts import AlignmentStep as Step
 from hark.inspect.heads.alignment import STEPS, Combination
 from hark.inspect.heads.finder import FoundHead, HeadReport, TextFigures
 from hark.inspect.heads.picture import short_name
