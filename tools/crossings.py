@@ -18,7 +18,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 
+import httpx
+from docx import Document
+
 import hark
+import hark.cli
+from hark.serve.server import listen, make_server, url_of
+from hark.serve.settings import ServeSettings
 
 SOURCE = str(Path(hark.__file__).parent)
 SENTENCE, OTHER = "Where is the nearest train station?", "The weather is fine today."
@@ -61,11 +67,6 @@ def follow_sentence(tracer: Tracer) -> list[str]:
 
 
 def follow_request(tracer: Tracer) -> list[str]:
-    import httpx
-
-    from hark.serve.server import listen, make_server, url_of
-    from hark.serve.settings import ServeSettings
-
     settings = ServeSettings(port=0)
     listening = listen(settings)
     server = make_server(settings)
@@ -86,16 +87,11 @@ def follow_request(tracer: Tracer) -> list[str]:
 
 
 def follow_document(tracer: Tracer) -> list[str]:
-    from docx import Document
-
-    import hark.cli
-
     with TemporaryDirectory() as folder:
         letter = Document()
         letter.add_heading("A letter", 1)
-        paragraph = letter.add_paragraph("Dear Anna, this is ")
-        paragraph.add_run("very").bold = True
-        paragraph.add_run(" important.")
+        letter.add_paragraph("Dear Anna, this is ").add_run("very").bold = True
+        letter.paragraphs[-1].add_run(" important.")
         letter.save(f"{folder}/letter.docx")
         sys.argv = ["hark", "translate", "-t", "de", f"{folder}/letter.docx"]
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hark.data.language import LanguageCheck
+from hark.text.numerals import LANGUAGES
 
-LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 TEXTS = ".text.tsv"
 """How the names of files with connected texts end."""
 LONGER, MORE = 2.2, 40
