@@ -7,7 +7,6 @@ start of the command for a document; what runs while modules are imported does n
 that come with Hark. The figures are in ARCHITECTURE.md.
 """
 
-import argparse
 import os
 import sys
 import threading
@@ -48,7 +47,8 @@ class Tracer:
     def during(self, function: Callable[[], object]) -> list[str]:
         self.found = found = set[str]()
         sys.settrace(self)
-        function()
+        with suppress(SystemExit):
+            function()
         sys.settrace(None)
         self.found = None
         return sorted(found)
@@ -94,19 +94,11 @@ def follow_document(tracer: Tracer) -> list[str]:
         letter.paragraphs[-1].add_run(" important.")
         letter.save(f"{folder}/letter.docx")
         sys.argv = ["hark", "translate", "-t", "de", f"{folder}/letter.docx"]
-
-        def run() -> None:
-            with suppress(SystemExit):
-                hark.cli.main()
-
-        return tracer.during(run)
+        return tracer.during(hark.cli.main)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", action="store_true", help="list them")
-    files = parser.parse_args().files
-    tracer = Tracer()
+    tracer, files = Tracer(), "--files" in sys.argv
     os.environ.update(HARK_MODELS="", XDG_DATA_HOME=os.devnull)
     for name, follow in (("document", follow_document), ("sentence", follow_sentence), ("request", follow_request)):
         found = follow(tracer)

@@ -57,6 +57,7 @@ COLUMNS = ("read", "unsuited", "cut", "equal", "nearly equal", "repeated", "trai
 """What becomes of the pairs of a corpus."""
 
 CREDITS = re.compile(r"your (?:names?|emails?)\W*|translator-credits", re.IGNORECASE)
+"""Of translators: they differ by file and translate nothing."""
 NOTATION = re.compile(
     r"[^\w\s'’-]|\d|\b(?:sth|sb|sby|smth|etw|jdn|jdm|jds|jmd|jmdn|jmdm|jdn|u|usw|etc)\b", re.IGNORECASE
 )
@@ -66,11 +67,6 @@ SPECIES = frozenset(
 )
 """Labels of entries that few texts need."""
 MOST_SENSES = 3
-
-
-def read_domain(path: Path) -> list[Pair]:
-    """The pairs of a corpus, without the credits of translators, which differ by file and translate nothing."""
-    return [(en, de) for en, de, *_ in read_table(path) if not CREDITS.fullmatch(en)]
 
 
 def choose_entries(rows: Iterable[Row]) -> list[Pair]:
@@ -153,7 +149,7 @@ def cut_domains(
         for text in read_everyday(code) if code in ("en", "de") else ():
             side.add(text)
     corpora = {
-        name: read_domain(path)
+        name: [(en, other) for en, other, *_ in read_table(path) if not CREDITS.fullmatch(en)]
         for name, stem in DOMAINS.items()
         if (path := data / f"{stem}.en-{language}.tsv.xz").exists()
     }

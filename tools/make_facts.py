@@ -47,9 +47,6 @@ KINDS = {
 """Kinds of text, for the summary, by a corpus of that kind."""
 HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
 """Test sets in the summary, and first in the table of all, if the model was evaluated on them."""
-TOOL_OF_RUNS = (
-    "Training started from a model of {parameters:,} weights and {earlier:,} steps of {tokens:,} tokens{grown}."
-)
 GROWN = ", made larger by `tools/grow_model.py`"
 LICENCE = "Apache-2.0"
 TERMS = (
@@ -113,36 +110,24 @@ def poorer_languages(bundle: Bundle, kinds: Sequence[str]) -> str:
 
 
 def scores_of(evaluations: Sequence[Evaluation], report: Mapping[str, Any] | None) -> ScoreFacts:
-    sets = [
-        SetScores(name, each["sentences"], measured(each["systems"][0]["scores"]), pair=pair)
-        for evaluation in evaluations
-        for each in evaluation["sets"]
-        for name, pair in [name_and_pair(each)]
-    ]
+    sets = [set_scores(each) for evaluation in evaluations for each in evaluation["sets"]]
     signatures = {name: text for each in evaluations for name, text in each["signatures"].items() if name in MEASURES}
+    removed = {each["name"] for each in report["held_out"]} if report and report["clean"]["held_out"] else set()
     return ScoreFacts(
         signatures,
         tuple(sorted(sets, key=lambda each: (*HEADLINE, each.name).index(each.name))),
         resamples=evaluations[0]["resamples"],
-        held_out=report is not None and is_held_out(report, {each.name for each in sets}),
+        held_out={each.name for each in sets} <= removed,
     )
 
 
-def measured(scores: Mapping[str, Mapping[str, float]]) -> dict[str, MeasuredScore]:
-    return {name: MeasuredScore(of["score"], of["confidence"]) for name, of in scores.items() if name in MEASURES}
-
-
-def name_and_pair(of_set: Mapping[str, Any]) -> tuple[str, LanguagePair | None]:
-    """The name of a set without its direction, and the direction, if the model has several."""
-    if "languages" not in of_set:
-        return of_set["name"], None
-    source, target = of_set["languages"]
-    return of_set["name"].removesuffix(f".{source}-{target}"), (source, target)
-
-
-def is_held_out(report: Mapping[str, Any], sets: set[str]) -> bool:
-    """Whether the report shows that all these sets were removed from the training text."""
-    return bool(report["clean"]["held_out"]) and sets <= {each["name"] for each in report["held_out"]}
+def set_scores(of_set: Mapping[str, Any]) -> SetScores:
+    """The scores of the model, which is the first system."""
+    pair = tuple(of_set["languages"]) if "languages" in of_set else None
+    scores = of_set["systems"][0]["scores"].items()
+    measured = {name: MeasuredScore(of["score"], of["confidence"]) for name, of in scores if name in MEASURES}
+    name = without_languages(of_set["name"], [pair] if pair else [])
+    return SetScores(name, of_set["sentences"], measured, pair=pair)
 
 
 def making_of(bundle: Bundle, starts: Sequence[Facts], steps: int | None) -> MakingFacts:
@@ -152,11 +137,9 @@ def making_of(bundle: Bundle, starts: Sequence[Facts], steps: int | None) -> Mak
     made_by, parents = making.tool, making.parents
     if starts:
         start = starts[-1].making
-        made_by = TOOL_OF_RUNS.format(
-            parameters=start.parameters or 0,
-            earlier=start.steps or 0,
-            tokens=start.step_tokens or 0,
-            grown=GROWN if parameters != start.parameters else "",
+        made_by = (
+            f"Training started from a model of {start.parameters or 0:,} weights and {start.steps or 0:,} steps of "
+            f"{start.step_tokens or 0:,} tokens{GROWN if parameters != start.parameters else ''}."
         )
         parents = tuple(each for each in parents if each.role != "start")
     return replace(

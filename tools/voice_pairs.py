@@ -19,13 +19,13 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, combinations
 from multiprocessing import Pool
 from pathlib import Path
+from string import Template
 
 from hark.facts import LanguagePair
-from hark.text.address import FORMS, Address, addresses, form_of
+from hark.text.address import Address, addresses, form_of, has_address
 from hark.text.numerals import LANGUAGES
 from tools.tables import Pair, read_table
 
@@ -44,9 +44,9 @@ JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "house
 ADDRESSED = ("talk", "letters", "events", "news", "prose", "books", "apps")
 NEUTRAL = 0.1
 """How many of the lines that address nobody have a symbol nevertheless."""
-PARLIAMENT, PARLIAMENT_ELSE, MOST_JOINED = 200_000, 80_000, 120_000
-"""Lines of Parliament of a pair with English and of another; pairs that share their English."""
-TEMPLATE = Path(__file__).with_name("voice.toml")
+PARLIAMENT, PARLIAMENT_ELSE, PARLIAMENT_ADDRESSED, MOST_JOINED = 200_000, 80_000, 60_000, 120_000
+"""Lines of Parliament of a pair with English and of another, and to look for addresses in; pairs that share English."""
+TEMPLATE = Template(Path(__file__).with_name("voice.toml").read_text(encoding="utf-8"))
 
 
 def find_address(source: str, target: str, languages: LanguagePair) -> Address | None:
@@ -54,10 +54,6 @@ def find_address(source: str, target: str, languages: LanguagePair) -> Address |
     if languages[1] == "en" or (languages[0] == "en" and not addresses(source, "en")):
         return None
     return form_of(target, languages[1])
-
-
-def is_neutral(target: str, language: str) -> bool:
-    return not any(re.search(form, target) for form in FORMS[language])
 
 
 def read_back(file: Path) -> Iterator[Pair]:
@@ -139,24 +135,18 @@ class PairText:
         self.add("taught", self.read_both("taught"), 1)
         everyday = self.read("tatoeba")
         self.add("tatoeba", everyday, TATOEBA.get("-".join(self.pair), TATOEBA_ELSE))
-        others = self.add_with_english() if with_english else []
+        for name, weight in WEIGHTS.items():
+            self.add(name, self.read(name), weight)
         if not with_english:
             self.add_joined(draw)
         for languages in (self.pair, self.pair[::-1]):
             self.add("news-taught", self.read("news-taught", languages), TAUGHT, languages)
             back = read_back(self.folder / f"back.{'-'.join(languages[::-1])}.jsonl")
             self.add("back", list(back), BACK, languages)
-        self.add_address(everyday + others + draw.sample(single, min(len(single), 60_000)), written + fresh, draw)
+        pairs = [*everyday, *(pair for name in ADDRESSED for pair in self.read(name))]
+        pairs += draw.sample(single, min(len(single), PARLIAMENT_ADDRESSED))
+        self.add_address(pairs, written + fresh, draw)
         return self.recipe
-
-    def add_with_english(self) -> list[Pair]:
-        addressed: list[Pair] = []
-        for name, weight in WEIGHTS.items():
-            pairs = self.read(name)
-            self.add(name, pairs, weight)
-            if name in ADDRESSED:
-                addressed += pairs
-        return addressed
 
     def add_joined(self, draw: random.Random) -> None:
         found: dict[Pair, None] = {}
@@ -180,7 +170,7 @@ class PairText:
                 for source, target in (pair[::order] for pair in corpus):
                     if (address := find_address(source, target, languages)) is not None:
                         found[address].append((f"<{address}> {source}", target))
-                    elif name == "address" and draw.random() < NEUTRAL and is_neutral(target, languages[1]):
+                    elif name == "address" and draw.random() < NEUTRAL and not has_address(target, languages[1]):
                         neutral.append((f"<{draw.choice(('formal', 'informal'))}> {source}", target))
                 most = 40_000 if languages[0] == "en" else 10_000
                 for each in found.values():
@@ -190,15 +180,10 @@ class PairText:
                 self.add("neutral", neutral[: most // 2], 1, languages)
 
 
-def write_pair(folder: Path, output: Path, pair: LanguagePair) -> list[str]:
-    return PairText(folder, output, pair).write()
-
-
 def list_sets(folder: Path, dev: bool) -> Iterator[str]:
     for path in sorted((folder / "sets").glob("*.tsv")):
-        name, pair = path.stem.split(".")
-        if name.endswith("-dev") and name != "flores-dev" if dev else not name.endswith("-dev") or name == "flores-dev":
-            source, target = pair.split("-")
+        name, source, target = re.split(r"\.|-(?=..$)", path.stem)
+        if dev == (name.endswith("-dev") and name != "flores-dev"):
             yield f'  {{ name = "{name}", languages = ["{source}", "{target}"], source = "{path}" }},'
 
 
@@ -209,14 +194,15 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     said = parser.parse_args()
     said.output.mkdir(parents=True, exist_ok=True)
-    pairs = list(combinations(LANGUAGES, 2))
+    texts = [PairText(said.folder.resolve(), said.output.resolve(), pair) for pair in combinations(LANGUAGES, 2)]
     with Pool() as pool:
-        recipes = pool.map(partial(write_pair, said.folder.resolve(), said.output.resolve()), pairs, chunksize=1)
-    recipe = TEMPLATE.read_text(encoding="utf-8")
-    recipe = recipe.replace("@START@", str(said.start.resolve()))
-    recipe = recipe.replace("@TRAIN@", "\n".join(chain.from_iterable(recipes)))
-    recipe = recipe.replace("@DEV@", "\n".join(list_sets(said.folder.resolve(), dev=True)))
-    recipe = recipe.replace("@TEST@", "\n".join(list_sets(said.folder.resolve(), dev=False)))
+        recipes = pool.map(PairText.write, texts, chunksize=1)
+    recipe = TEMPLATE.substitute(
+        start=said.start.resolve(),
+        train="\n".join(chain.from_iterable(recipes)),
+        dev="\n".join(list_sets(said.folder.resolve(), dev=True)),
+        test="\n".join(list_sets(said.folder.resolve(), dev=False)),
+    )
     (said.output / "voice.toml").write_text(recipe, encoding="utf-8")
     sys.stdout.write(f"{sum(map(len, recipes))} corpora\n")
 

@@ -8,10 +8,9 @@ mono.de.xz, sentences of one language. DOMAINS has the folders domains-en-de, do
 (tools/cut_domains.py). NAMEs are files of `written` that the model to train from has not learned: their lines are kept
 apart, since they teach most.
 
-FOLDER gets NAME.en-de.tsv.xz and so on, `sets` with the dev and test sets, and mono.en-de.xz: English sentences to
-translate into German, and back (`hark translate`). Nothing in it equals a sentence of any set that models are measured
-on, and the text of daily life is not nearly equal to one either. tools/voice_pairs.py makes the text of all 21 pairs of
-languages from it, on the training machine: that is several times as large.
+FOLDER gets NAME.en-de.tsv.xz and so on, `sets` with the dev and test sets, and mono.en-de.xz: English sentences that
+`hark translate` makes German sources of (back-translation). Nothing in it equals a sentence of any set that models are
+measured on, and the text of daily life is not nearly equal to one either. tools/voice_pairs.py goes on from there.
 """
 
 import argparse
@@ -45,8 +44,8 @@ DEV_GROUPS, DEV_BLOCKS, BLOCK = ("news", "talk", "letters", "events", "shops"), 
 HELD_OUT_EVERY = 20
 """Of the written lines, and of their connected texts, each twentieth is a test."""
 MOST_OF_DOMAIN = 450_000
-MOST_BACK = {"en": 36_000, "into English": 60_000, "else": 3_000}
-"""Sentences to translate back: from English, into English, and of other pairs."""
+FROM_ENGLISH, INTO_ENGLISH, ELSE = 36_000, 60_000, 3_000
+"""Sentences of each pair to translate back."""
 HeldOut = dict[str, HeldOutText]
 """By language."""
 
@@ -57,15 +56,13 @@ def is_held_out(number: int) -> bool:
 
 
 class Written(NamedTuple):
-    """The sentences that were written for Hark."""
+    """The sentences that were written for Hark: to train on again and for the first time, the connected texts among
+    these, and a test."""
 
     known: list[Row]
-    """Those to train on again."""
     fresh: list[Row]
-    """Those to train on for the first time."""
-    test: list[Row]
     texts: list[list[Row]]
-    """The connected texts among those to train on."""
+    test: list[Row]
 
 
 def read_written(folder: Path, fresh_names: Collection[str]) -> Written:
@@ -181,7 +178,6 @@ def draw_dev(groups: dict[str, list[Pair]], language: str) -> Iterator[Pair]:
 
 
 def gather_pair(groups: dict[str, list[Pair]], domains: Path, language: str, held_out: HeldOut, folder: Path) -> None:
-    """Purge the text of English and another language."""
     purge, counts = Purge(held_out["en"], held_out[language]), Counter[str]()
     for group, pairs in groups.items():
         write_table(folder / f"{group}.en-{language}.tsv.xz", purge(pairs, counts, nearly=True))
@@ -210,7 +206,7 @@ def gather_found(data: Path, held_out: HeldOut, folder: Path) -> None:
         lines = ((line,) for line in read_lines(data / f"found/mono.{code}.xz"))
         sentences[code] = list(Purge(held_out[code])(lines, counts))
     for source, target in permutations(LANGUAGES, 2):
-        most = MOST_BACK["en" if source == "en" else "into English" if target == "en" else "else"]
+        most = FROM_ENGLISH if source == "en" else INTO_ENGLISH if target == "en" else ELSE
         drawn = random.Random(f"{source} {target}").sample(sentences[source], min(most, len(sentences[source])))
         write_table(folder / f"mono.{source}-{target}.xz", drawn)
     sys.stdout.write(f"found: {dict(counts)}\n")
