@@ -47,7 +47,7 @@ start = time.perf_counter()
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
 from hark.engine.ctranslate2 import CTranslate2Engine
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.text.tokenizer import Tokenizer
 imported = time.perf_counter()
 bundle = Bundle.open(sys.argv[1])

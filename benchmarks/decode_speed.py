@@ -32,9 +32,9 @@ from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
 from hark.data.dataset import Dataset
 from hark.engine.forced import TokenTranslation
+from hark.engine.interface import Hypotheses, Request
 from hark.engine.lane import Lane
 from hark.engine.lane_tables import LaneShape
-from hark.engine.request import Hypotheses, Request
 from hark.engine.search import Candidates
 from hark.engine.torch import TorchEngine
 from hark.model import Model, Transformer

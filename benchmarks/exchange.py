@@ -33,9 +33,8 @@ from hark.bundle import Bundle
 from hark.config import CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
-from hark.engine.interface import Engine
+from hark.engine.interface import Engine, Request
 from hark.engine.opening import open_engine
-from hark.engine.request import Request
 from hark.exchange.importer import ImportRequest, import_model
 from hark.machine import available_cores
 from hark.text.opening import open_vocabularies

@@ -33,7 +33,7 @@ from hark.data.batches import Corpus
 from hark.data.masking import Masking
 from hark.data.store import ONE_SIDED, StoreWriter, TokenStore
 from hark.data.windows import TextBatches
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.model import kernels, new_model
 from hark.recipes import FOLDER as RECIPES

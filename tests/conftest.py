@@ -36,7 +36,7 @@ SLOW = (
     "model/test_cache.py", "model/test_fused.py", "model/test_stack.py", "monitor/test_curves.py", "test_demo.py",
     "test_demo_text.py", "train/test_checkpoint.py", "train/test_export.py", "train/test_kill.py", "train/test_loop.py",
     "train/test_loss.py", "train/test_skipped_pairs.py", "reproduce/test_flops.py", "reproduce/test_targets.py",
-    "cli/test_reproduce.py", "parse/test_experiment.py",
+    "cli/test_reproduce.py", "parse/test_experiment.py", "test_written.py",
 )  # fmt: skip
 """Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
 

@@ -117,7 +117,7 @@ def test_no_room_imports_an_upper_one() -> None:
     assert {str(file.relative_to(HOUSE)): names for file, names in wrong.items() if names} == {}
 
 
-DOORS = {"interface", "request", "alignment_heads", "opening", "torch", "ctranslate2", "watch"}
+DOORS = {"interface", "opening", "torch", "ctranslate2", "watch"}
 """The modules of the engine that other rooms use."""
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from hark.bundle import SHORTLIST, TOKENIZER, Bundle, write_bundle, write_files
 from hark.engine.ctranslate2 import FEW
+from hark.engine.interface import Request
 from hark.engine.opening import open_engine
-from hark.engine.request import Request
 from hark.errors import UserError
 from hark.facts import MakingFacts, MeasuredScore, ScoreFacts, SetScores, TextFacts
 from hark.model.weights import build_model, load_model, read_tensors

@@ -12,15 +12,15 @@ import argparse
 import math
 import random
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from sacrebleu.metrics import CHRF
 
 from hark.bundle import Bundle, write_facts
-from hark.data.compression import ByteStream
-from hark.data.corpus import read_lines
 from hark.translate.load import Loaded
+from tools.tables import read_lines
 
 FLAGGED = 1 / 8
 """Of the lines that are right."""
@@ -31,15 +31,13 @@ Scored = tuple[float, float]
 """Mean negative log-probability per token, and chrF2."""
 
 
-def score_direction(model: Loaded, sources: list[str], references: list[str], source: str, target: str) -> list[Scored]:
-    found = []
+def score_direction(
+    model: Loaded, sources: Iterable[str], references: Iterable[str], source: str, target: str
+) -> Iterator[Scored]:
     outputs = model.translate(sources, source=source, target=target, split=False, check=False)
     for output, reference in zip(outputs, references, strict=True):
-        details = [each.detail for sentence in output.sentences for each in sentence.reasons if each.flag == "unsure"]
-        if details:
-            doubt = -math.log(max(float(details[0].rstrip("%")) / 100, 1e-3))
-            found.append((doubt, CHRF().sentence_score(output.text, [reference]).score))
-    return found
+        if confidence := output.confidence(model.config.decode.alpha):
+            yield -math.log(confidence), CHRF().sentence_score(output.text, [reference]).score
 
 
 def choose(scored: list[Scored]) -> float:
@@ -66,16 +64,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     model = Loaded(asked.bundle)
-    model.translator.unsure = lambda _source, _target: -1.0  # so that every translation states its confidence
-    text = {}
-    for language in sorted({language for pair in model.facts.pairs for language in pair}):
-        with ByteStream(asked.folder / f"dev.{language}.xz") as stream:
-            text[language] = list(read_lines(stream))
+    languages = {language for pair in model.facts.pairs for language in pair}
+    text = {language: list(read_lines(asked.folder / f"dev.{language}.xz")) for language in languages}
     picked = random.Random(7).sample(range(len(text["en"])), asked.lines)
     scored: dict[str, list[Scored]] = {}
     for source, target in model.facts.pairs:
         sources, references = ([text[language][i] for i in picked] for language in (source, target))
-        scored[f"{source}-{target}"] = score_direction(model, sources, references, source, target)
+        scored[f"{source}-{target}"] = list(score_direction(model, sources, references, source, target))
     chosen = {name: choose(some) for name, some in scored.items()}
     everywhere = choose([each for some in scored.values() for each in some])
     sys.stdout.write(f"{everywhere} everywhere: {describe(scored, dict.fromkeys(scored, everywhere))}\n")

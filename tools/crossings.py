@@ -3,11 +3,11 @@
     python -m tools.crossings [--files]
 
 A file counts if one of its functions is called (with `sys.settrace`), by the second sentence and request, and from the
-start of the command for a document; what runs while modules are imported does not count. The figures are in
-ARCHITECTURE.md.
+start of the command for a document; what runs while modules are imported does not count. There are no models but those
+that come with Hark. The figures are in ARCHITECTURE.md.
 """
 
-import argparse
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -17,7 +17,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 
+import httpx
+from docx import Document
+
 import hark
+import hark.cli
+from hark.serve.server import listen, make_server, url_of
+from hark.serve.settings import ServeSettings
 
 SOURCE = str(Path(hark.__file__).parent)
 SENTENCE, OTHER = "Where is the nearest train station?", "The weather is fine today."
@@ -41,7 +47,8 @@ class Tracer:
     def during(self, function: Callable[[], object]) -> list[str]:
         self.found = found = set[str]()
         sys.settrace(self)
-        function()
+        with suppress(SystemExit):
+            function()
         sys.settrace(None)
         self.found = None
         return sorted(found)
@@ -60,11 +67,6 @@ def follow_sentence(tracer: Tracer) -> list[str]:
 
 
 def follow_request(tracer: Tracer) -> list[str]:
-    import httpx
-
-    from hark.serve.server import listen, make_server, url_of
-    from hark.serve.settings import ServeSettings
-
     settings = ServeSettings(port=0)
     listening = listen(settings)
     server = make_server(settings)
@@ -85,31 +87,19 @@ def follow_request(tracer: Tracer) -> list[str]:
 
 
 def follow_document(tracer: Tracer) -> list[str]:
-    from docx import Document
-
-    import hark.cli
-
     with TemporaryDirectory() as folder:
         letter = Document()
         letter.add_heading("A letter", 1)
-        paragraph = letter.add_paragraph("Dear Anna, this is ")
-        paragraph.add_run("very").bold = True
-        paragraph.add_run(" important.")
+        letter.add_paragraph("Dear Anna, this is ").add_run("very").bold = True
+        letter.paragraphs[-1].add_run(" important.")
         letter.save(f"{folder}/letter.docx")
         sys.argv = ["hark", "translate", "-t", "de", f"{folder}/letter.docx"]
-
-        def run() -> None:
-            with suppress(SystemExit):
-                hark.cli.main()
-
-        return tracer.during(run)
+        return tracer.during(hark.cli.main)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", action="store_true", help="list them")
-    files = parser.parse_args().files
-    tracer = Tracer()
+    tracer, files = Tracer(), "--files" in sys.argv
+    os.environ.update(HARK_MODELS="", XDG_DATA_HOME=os.devnull)
     for name, follow in (("document", follow_document), ("sentence", follow_sentence), ("request", follow_request)):
         found = follow(tracer)
         sys.stdout.write(f"{name}: {len(found)} files\n" + "".join(f"  {file}\n" for file in found if files))

@@ -2,11 +2,10 @@
 
     python -m tools.cut_domains DATA -o FOLDER [--to de|fr|es|it|nl|pt]
 
-DATA holds the corpora (`debian`, `github`, `europarl-en-de`, `tatoeba-en-de`) and what models are measured on
-(`news`, `multi30k` and others); for Italian, Dutch and Portuguese, tools/debian_text.py makes `debian`. FOLDER gets
-NAME.train.en, NAME.train.de, the same for dev and test, the mixed dev set `domains.dev`, and counts.json. The same text
-and seed give the same files, byte for byte. Languages other than German have fewer domains, and their Parliament and
-Tatoeba need no cutting: `hark prepare` removes what is in their test sets.
+DATA holds the corpora (`debian`, `github`, `europarl-en-de`, `tatoeba-en-de`) and what models are measured on (`news`,
+`multi30k` and others). FOLDER gets NAME.train.en, NAME.train.de, the same for dev and test, the mixed dev set
+`domains.dev`, and counts.json. The same text and seed give the same files, byte for byte. Languages other than German
+have fewer domains, and their Parliament and Tatoeba need no cutting: `hark prepare` removes what is in their test sets.
 
 The files tell no documents, but they are in their order: so sets are cut in blocks of consecutive lines. Lines of fewer
 than three words are not measured on and stay in the training text, since every program has its "Open file". A training
@@ -20,15 +19,14 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hark.config import CleanConfig
 from hark.data.filters import Cleaner
 from hark.data.held_out import essence
-from tools.corpus_files import Pair, read_pairs, read_table
-from tools.dictionary_entries import choose_entries
-from tools.held_out_text import MEASURED, HeldOutText, read_everyday, read_held_out, words
+from tools.held_out_text import MEASURED, HeldOutText, Purge, read_everyday, read_held_out
+from tools.tables import Pair, Row, read_pairs, read_table
 
 DOMAINS = {
     # A pair that stands in several belongs to the first: sentences before strings, small corpora before large ones.
@@ -46,7 +44,7 @@ DOMAINS = {
 LARGE = 4
 """Except for German, a corpus gets no sets of its own if it has fewer pairs than this many times those of its sets."""
 WORDS = {"names": "github/names", "dictionary": "debian/dictionary"}
-KNOWN = {"tatoeba": "tatoeba-en-de/train", "europarl": "europarl-en-de/train"}
+TATOEBA, EUROPARL = "tatoeba-en-de/train", "europarl-en-de/train"
 """English-German corpora with test sets of their own."""
 
 BLOCK = 40
@@ -55,13 +53,35 @@ MIXED = 100
 """Pairs of each domain in the mixed dev set."""
 SOURCE_WORDS, TARGET_WORDS, LETTERS = 3, 2, 12
 """What a pair has at least that is measured on."""
+COLUMNS = ("read", "unsuited", "cut", "equal", "nearly equal", "repeated", "train")
+"""What becomes of the pairs of a corpus."""
 
 CREDITS = re.compile(r"your (?:names?|emails?)\W*|translator-credits", re.IGNORECASE)
+"""Of translators: they differ by file and translate nothing."""
+NOTATION = re.compile(
+    r"[^\w\s'’-]|\d|\b(?:sth|sb|sby|smth|etw|jdn|jdm|jds|jmd|jmdn|jmdm|jdn|u|usw|etc)\b", re.IGNORECASE
+)
+"""Of dictionaries: no words of a text."""
+SPECIES = frozenset(
+    ["ornith.", "bot.", "zool.", "min.", "geol.", "chem.", "biochem.", "astron.", "obs.", "hist.", "slang", "vulg."]
+)
+"""Labels of entries that few texts need."""
+MOST_SENSES = 3
 
 
-def read_domain(path: Path) -> list[Pair]:
-    """The pairs of a corpus, without the credits of translators, which differ by file and translate nothing."""
-    return [(en, de) for en, de, *_ in read_table(path) if not CREDITS.fullmatch(en)]
+def choose_entries(rows: Iterable[Row]) -> list[Pair]:
+    """Entries of a dictionary that teach what a word means: short, written as in a sentence, of few senses."""
+    chosen = [(row[0], row[1]) for row in rows if is_plain_entry(*row)]
+    senses = [Counter(essence(pair[side]) for pair in chosen) for side in (0, 1)]
+    return [pair for pair in chosen if all(senses[side][essence(pair[side])] <= MOST_SENSES for side in (0, 1))]
+
+
+def is_plain_entry(en: str, de: str, label: str = "") -> bool:
+    if label in SPECIES or NOTATION.search(en) or NOTATION.search(de):
+        return False
+    if len(en.removeprefix("to ").split()) > 3 or len(de.split()) > 3:
+        return False
+    return not (en.endswith("ing") and de.endswith("end"))  # most participles, of every verb
 
 
 class Cutter:
@@ -85,23 +105,20 @@ class Cutter:
             if use is None:
                 break
             for line in lines:
-                if not is_measurable(*pairs[line]):
-                    continue
-                removed.add(line)
-                if len(chosen[use]) < self.sizes[use] and self.take(*pairs[line]):
-                    chosen[use].append(line)
-        else:
-            if any(len(chosen[use]) < size for use, size in self.sizes.items()):
-                raise SystemExit(f"{name}: {len(pairs):,} pairs are too few for dev and test sets")
+                if is_measurable(*pairs[line]):
+                    removed.add(line)
+                    if len(chosen[use]) < self.sizes[use] and self.take(*pairs[line]):
+                        chosen[use].append(line)
+        if any(len(chosen[use]) < size for use, size in self.sizes.items()):
+            raise SystemExit(f"{name}: {len(pairs):,} pairs are too few for dev and test sets")
         sets = {use: [pairs[line] for line in sorted(lines)] for use, lines in chosen.items()}
         return sets, [pair for line, pair in enumerate(pairs) if line not in removed]
 
-    def take(self, en: str, de: str) -> bool:
-        if any(side.has(text) for side, text in zip(self.held_out, (en, de), strict=True)):
+    def take(self, *pair: str) -> bool:
+        sides = list(zip(self.held_out, pair, strict=True))
+        if any(side.has(text) for side, text in sides) or self.clean(*pair).rule is not None:
             return False
-        if self.clean(en, de).rule is not None:
-            return False
-        for side, text in zip(self.held_out, (en, de), strict=True):
+        for side, text in sides:
             side.add(text, nearly=True)
         return True
 
@@ -110,29 +127,6 @@ def is_measurable(en: str, de: str) -> bool:
     """Whether a pair is long enough that text without it lacks nothing."""
     enough = len(en.split()) >= SOURCE_WORDS and len(de.split()) >= TARGET_WORDS
     return enough and all(sum(map(str.isalpha, text)) >= LETTERS for text in (en, de))
-
-
-class Purge:
-    """Passes on what may be trained on, and counts what may not."""
-
-    def __init__(self, held_out: tuple[HeldOutText, HeldOutText]) -> None:
-        self.held_out = held_out
-        self.seen: set[int] = set()
-
-    def __call__(self, pairs: Iterable[Pair], counts: Counter[str], nearly: bool) -> Iterator[Pair]:
-        for pair in pairs:
-            sides = list(zip(self.held_out, pair, strict=True))
-            key = hash((essence(pair[0]), essence(pair[1])))
-            if any(side.has(text) for side, text in sides):
-                counts["equal"] += 1
-            elif key in self.seen:
-                counts["repeated"] += 1
-            elif nearly and any(side.has_nearly(text) for side, text in sides):
-                counts["nearly equal"] += 1
-            else:
-                self.seen.add(key)
-                counts["train"] += 1
-                yield pair
 
 
 def write_pairs(folder: Path, name: str, language: str, pairs: Iterable[Pair]) -> None:
@@ -152,52 +146,47 @@ def cut_domains(
     folder.mkdir(parents=True, exist_ok=True)
     held_out = read_held_out(data, language)
     for side, code in zip(held_out, ("en", language), strict=True):
-        if code in ("en", "de"):
-            for text in read_everyday(code):
-                side.add(text)
-
-    cutter = Cutter(held_out, language, seed, dev, test)
+        for text in read_everyday(code) if code in ("en", "de") else ():
+            side.add(text)
     corpora = {
-        name: read_domain(path)
+        name: [(en, other) for en, other, *_ in read_table(path) if not CREDITS.fullmatch(en)]
         for name, stem in DOMAINS.items()
         if (path := data / f"{stem}.en-{language}.tsv.xz").exists()
     }
     domains = [name for name, pairs in corpora.items() if language == "de" or len(pairs) >= LARGE * (dev + test)]
     if language == "de":
-        corpora["tatoeba"] = list(read_pairs(data / KNOWN["tatoeba"]))
+        corpora["tatoeba"] = list(read_pairs(data / TATOEBA, "de"))
     counts = {name: Counter(read=len(pairs)) for name, pairs in corpora.items()}
-    mixed: list[Pair] = []
-    for name, pairs in corpora.items():
-        if name not in domains and name not in KNOWN:
-            continue
-        # Sentences of Tatoeba belong to no document, and are sorted by length.
-        sets, corpora[name] = cutter.cut(name, pairs, block if name in domains else 1)
-        counts[name]["cut"] = len(pairs) - len(corpora[name])
-        for use, chosen in sets.items():
-            if name in domains or use == "dev":  # it has a test set
-                write_pairs(folder, f"{name}.{use}", language, chosen)
+
+    cutter, mixed = Cutter(held_out, language, seed, dev, test), list[Pair]()
+    for name in [*domains, *(name for name in corpora if name == "tatoeba")]:
+        # Sentences of Tatoeba belong to no document, and are sorted by length. It has a test set.
+        sets, corpora[name] = cutter.cut(name, corpora[name], 1 if name == "tatoeba" else block)
+        counts[name]["cut"] = counts[name]["read"] - len(corpora[name])
+        for use in ("dev",) if name == "tatoeba" else ("dev", "test"):
+            write_pairs(folder, f"{name}.{use}", language, sets[use])
         if name in domains:
             mixed += random.Random(f"{seed} mixed {name}").sample(sets["dev"], min(MIXED, dev))
     write_pairs(folder, "domains.dev", language, mixed)
 
-    for number, side in enumerate(held_out):
-        frequency = Counter(word for name in domains for pair in corpora[name] for word in words(pair[number]))
-        side.index_lines(frequency)
-    purge = Purge(held_out)
-    for name in [name for name in corpora if name not in KNOWN]:
-        write_pairs(folder, f"{name}.train", language, purge(corpora.pop(name), counts[name], nearly=True))
+    purge = Purge(*held_out)
+
+    def write_train(name: str, pairs: Iterable[Pair], nearly: bool = False) -> None:
+        write_pairs(folder, f"{name}.train", language, purge(pairs, counts[name], nearly))
+
+    tatoeba = corpora.pop("tatoeba", [])
+    for name, pairs in corpora.items():
+        write_train(name, pairs, nearly=True)
     for name, stem in WORDS.items():
-        if not (path := data / f"{stem}.en-{language}.tsv.xz").exists():
-            continue
-        rows = list(read_table(path))
-        pairs = choose_entries(rows) if name == "dictionary" else [(row[0], row[1]) for row in rows]
-        counts[name] = Counter(read=len(rows), unsuited=len(rows) - len(pairs))
-        write_pairs(folder, f"{name}.train", language, purge(pairs, counts[name], nearly=False))
+        if (path := data / f"{stem}.en-{language}.tsv.xz").exists():
+            rows = list(read_table(path))
+            pairs = choose_entries(rows) if name == "dictionary" else [(row[0], row[1]) for row in rows]
+            counts[name] = Counter(read=len(rows), unsuited=len(rows) - len(pairs))
+            write_train(name, pairs)
     if language == "de":
-        write_pairs(folder, "tatoeba.train", "de", purge(corpora.pop("tatoeba"), counts["tatoeba"], nearly=False))
+        write_train("tatoeba", tatoeba)
         counts["europarl"] = Counter()
-        parliament = purge(read_pairs(data / KNOWN["europarl"]), counts["europarl"], nearly=False)
-        write_pairs(folder, "europarl.train", "de", parliament)
+        write_train("europarl", read_pairs(data / EUROPARL, "de"))
         counts["europarl"]["read"] = counts["europarl"].total()
     return counts
 
@@ -213,12 +202,10 @@ def main() -> None:
     parser.add_argument("--block", type=int, default=BLOCK, help="consecutive lines that are held out together")
     said = parser.parse_args()
     counts = cut_domains(said.data, said.output, said.to, said.seed, said.dev, said.test, said.block)
-    columns = ("read", "unsuited", "cut", "equal", "nearly equal", "repeated", "train")
-    rows = {name: {column: count[column] for column in columns} for name, count in counts.items()}
+    rows = {name: {column: count[column] for column in COLUMNS} for name, count in counts.items()}
     (said.output / "counts.json").write_text(json.dumps({"seed": said.seed, "pairs": rows}, indent=1) + "\n")
-    sys.stdout.write(f"{'':14}" + "".join(f"{column:>14}" for column in columns) + "\n")
-    for name, row in rows.items():
-        sys.stdout.write(f"{name:14}" + "".join(f"{row[column]:14,}" for column in columns) + "\n")
+    for line in (("", *COLUMNS), *((name, *row.values()) for name, row in rows.items())):
+        sys.stdout.write("".join(f"{cell:>14}" for cell in line) + "\n")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ from hark.weights import Weights, read_floats, write_weights
 OUTPUTS = ("self_attention.w_o.", "cross_attention.w_o.", "feed_forward.w_2.")
 """What a layer adds to the residual stream is the output of these projections."""
 SIZES = ("n_encoder_layers", "n_decoder_layers", "d_ff")
-"""Sizes that may grow, each with an option."""
 
 
 def deepen(weights: Weights, stack: str, layers: int, wanted: int) -> dict[str, np.ndarray]:
@@ -81,21 +80,14 @@ def grow(bundle: Bundle, larger: ModelConfig, symbols: Sequence[str], folder: Pa
     if model.norm != "pre":
         raise UserError(f"{bundle.folder}: new layers would change what a model with post-norm computes")
     weights = deepen(read_floats(bundle), "encoder", model.n_encoder_layers, larger.n_encoder_layers)
-    weights = deepen(weights, "decoder", model.n_decoder_layers, larger.n_decoder_layers)
-    weights = widen(weights, larger.d_ff)
+    weights = widen(deepen(weights, "decoder", model.n_decoder_layers, larger.n_decoder_layers), larger.d_ff)
     files = bundle.vocabulary_files
     if symbols:
         files[TOKENIZER] = add_symbols(files[TOKENIZER], symbols)
-    parameters = sum(array.size for array in weights.values())
-    facts = bundle.facts.unmeasured
-    making = replace(
-        facts.making,
-        parameters=parameters,
-        storage="float32",
-        parents=(ParentModel("start", bundle.folder.name),),
-    )
-    config = replace(bundle.config, model=larger)
-    write_bundle(folder, config, lambda path: write_weights(path, weights), files, replace(facts, making=making))
+    parameters, parents = sum(array.size for array in weights.values()), (ParentModel("start", bundle.folder.name),)
+    making = replace(bundle.facts.making, parameters=parameters, storage="float32", parents=parents)
+    facts, config = replace(bundle.facts.unmeasured, making=making), replace(bundle.config, model=larger)
+    write_bundle(folder, config, lambda path: write_weights(path, weights), files, facts)
 
 
 def main() -> None:

@@ -4,13 +4,16 @@ import math
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from hark.data.held_out import essence
-from tools.corpus_files import read_pairs, read_table
+from tools.tables import Row, read_pairs, read_table
 
+RowT = TypeVar("RowT", bound=Row)
 CAPTIONS = tuple(
     f"multi30k/{name}" for name in ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
 )
@@ -25,7 +28,7 @@ MEASURED = {
     ),
     **dict.fromkeys(("es", "it", "nl", "pt"), ("europarl-seven/dev", "europarl-seven/test")),
 }  # fmt: skip
-MEASURED_TABLE = "tatoeba-seven/en-{}.test.tsv.xz"
+"""Of English and each other language; and the test set of tatoeba-seven."""
 EVERYDAY = Path(__file__).parent.parent / "benchmarks" / "everyday.toml"
 EVERYDAY_WORDS = 4
 """Everyday lines of fewer words, such as greetings, stay: a translator that never read "hello" serves nobody."""
@@ -52,7 +55,6 @@ class HeldOutText:
 
     folded: set[bytes] = field(default_factory=set)
     lines: list[set[str]] = field(default_factory=list)
-    index: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, text: str, nearly: bool = False) -> None:
         self.folded.add(fold(text))
@@ -60,19 +62,22 @@ class HeldOutText:
         if nearly and len(found := words(text)) >= NEAR_WORDS:
             self.lines.append(found)
 
-    def index_lines(self, frequency: Counter[str]) -> None:
-        """Note each line under its rarest words: as many as a nearly equal line cannot lack all of."""
+    @cached_property
+    def index(self) -> dict[str, list[int]]:
+        """The lines by their rarest words: as many of each as a nearly equal line cannot lack all of."""
+        frequency = Counter(word for line in self.lines for word in line)
         index = defaultdict(list)
         for number, line in enumerate(self.lines):
             rarest = sorted(line, key=lambda word: (frequency[word], word))
             for word in rarest[: len(line) - math.ceil(NEAR * len(line)) + 1]:
                 index[word].append(number)
-        self.index = dict(index)
+        return dict(index)
 
     def has(self, text: str) -> bool:
         return fold(text) in self.folded
 
     def has_nearly(self, text: str) -> bool:
+        """Only when all lines have been added."""
         found = words(text)
         numbers = {number for word in found for number in self.index.get(word, ())}
         return any(
@@ -80,6 +85,30 @@ class HeldOutText:
             for number in numbers
             if NEAR * len(found) <= len(self.lines[number]) <= len(found) / NEAR
         )
+
+
+class Purge:
+    """Passes on the rows that may be trained on, each once; `held_out` is the text of each column's language."""
+
+    def __init__(self, *held_out: HeldOutText) -> None:
+        self.held_out = held_out
+        self.seen: set[int] = set()
+
+    def __call__(self, rows: Iterable[RowT], counts: Counter[str], nearly: bool = False) -> Iterator[RowT]:
+        """Count what becomes of the rows. `nearly`: drop also what nearly equals a line that is held out."""
+        for row in rows:
+            sides = list(zip(self.held_out, row, strict=True))
+            key = hash(tuple(map(essence, row)))
+            if any(side.has(text) for side, text in sides):
+                counts["equal"] += 1
+            elif key in self.seen:
+                counts["repeated"] += 1
+            elif nearly and any(side.has_nearly(text) for side, text in sides):
+                counts["nearly equal"] += 1
+            else:
+                self.seen.add(key)
+                counts["train"] += 1
+                yield row
 
 
 def read_everyday(language: str) -> Iterator[str]:
@@ -93,7 +122,7 @@ def read_everyday(language: str) -> Iterator[str]:
 def read_held_out(data: Path, language: str) -> tuple[HeldOutText, HeldOutText]:
     """The English text that models are measured on already, and that of the other language."""
     held_out = HeldOutText(), HeldOutText()
-    table = ((one, other) for one, other, *_ in read_table(data / MEASURED_TABLE.format(language)))
+    table = ((row[0], row[1]) for row in read_table(data / f"tatoeba-seven/en-{language}.test.tsv.xz"))
     for pairs in (*(read_pairs(data / each, language) for each in MEASURED[language]), table):
         for pair in pairs:
             for side, text in zip(held_out, pair, strict=True):

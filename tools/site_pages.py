@@ -69,13 +69,8 @@ def move_links(markdown: str, from_file: str, to_page: str) -> str:
         if not path or "://" in path or path.startswith("mailto:"):
             return found[0]
         in_repository = posixpath.normpath(posixpath.join(posixpath.dirname(from_file), path))
-        if in_repository in ROOT_PAGES:
-            moved = ROOT_PAGES[in_repository]
-        elif in_repository == "README.md":
-            moved = "index.md"
-        elif in_repository.startswith("docs/"):
-            moved = in_repository.removeprefix("docs/")
-        else:
+        moved = {**ROOT_PAGES, "README.md": "index.md"}.get(in_repository, in_repository.removeprefix("docs/"))
+        if moved == in_repository:
             return str(text)
         relative = posixpath.relpath(moved, posixpath.dirname(to_page) or ".")
         return f"[{text}]({relative}{'#' if anchor else ''}{anchor})"
@@ -108,9 +103,8 @@ def command_line_page() -> str:
     parts = ["## hark", "", *fenced(root.get_help())]
     for verb in VERBS:
         command = group.get_command(root, verb)
-        context = command.make_context(
-            verb, [], parent=root, resilient_parsing=True, max_content_width=HELP_WIDTH, terminal_width=HELP_WIDTH
-        )
+        width = {"max_content_width": HELP_WIDTH, "terminal_width": HELP_WIDTH}
+        context = command.make_context(verb, [], parent=root, resilient_parsing=True, **width)
         parts += [f"## hark {verb}", "", *fenced(context.get_help())]
     return "\n".join(parts)
 

@@ -3,32 +3,32 @@
     python -m tools.voice_pairs FOLDER START -o TEXT
 
 START is the bundle to train from. TEXT gets a table for each corpus and pair of languages, and `voice.toml`. It runs on
-the training machine (16 cores: 17 s), to which the text of all pairs would be too much to send.
+the training machine, to which the text of all pairs would be too much to send.
 
 Beside the corpora as they are, there are: lines of two languages that share their English (`joined`); two to five
 written sentences that follow one another, as one line (`written-texts`); and lines whose translation addresses somebody
 formally or informally, with `<formal>` or `<informal>` before the source (`address`): symbols that tools/grow_model.py
-adds. A few lines that address nobody have them too (`neutral`), since a translator cannot know. What
-tools/back_translate.py made has `<bt>` before its source.
+adds. A few lines that address nobody have them too (`neutral`), since a translator cannot know. What a model made of
+mono.de-en.xz, the lines of `hark translate --json` in back.de-en.jsonl, has `<bt>` before it as a source (`back`).
 """
 
 import argparse
-import lzma
+import json
 import random
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, combinations
 from multiprocessing import Pool
 from pathlib import Path
+from string import Template
 
 from hark.facts import LanguagePair
-from hark.text.address import FORMS, Address, addresses, form_of
-from tools.voice_text import LANGUAGES
+from hark.text.address import Address, addresses, form_of, has_address
+from hark.text.numerals import LANGUAGES
+from tools.tables import Pair, read_table
 
-Pair = tuple[str, str]
 WEIGHTS = {
     "news": 5, "talk": 4, "letters": 4, "encyclopedia": 4, "events": 3, "shops": 1, "household": 1, "goods": 1,
     "stories": 2, "apps": 2, "medical": 3, "prose": 2, "examples": 2, "books": 2, "games": 1, "manuals": 1,
@@ -44,9 +44,9 @@ JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "house
 ADDRESSED = ("talk", "letters", "events", "news", "prose", "books", "apps")
 NEUTRAL = 0.1
 """How many of the lines that address nobody have a symbol nevertheless."""
-PARLIAMENT, PARLIAMENT_ELSE, MOST_JOINED = 200_000, 80_000, 120_000
-"""Lines of Parliament of a pair with English and of another; pairs that share their English."""
-TEMPLATE = Path(__file__).with_name("voice.toml")
+PARLIAMENT, PARLIAMENT_ELSE, PARLIAMENT_ADDRESSED, MOST_JOINED = 200_000, 80_000, 60_000, 120_000
+"""Lines of Parliament of a pair with English and of another, and to look for addresses in; pairs that share English."""
+TEMPLATE = Template(Path(__file__).with_name("voice.toml").read_text(encoding="utf-8"))
 
 
 def find_address(source: str, target: str, languages: LanguagePair) -> Address | None:
@@ -56,18 +56,12 @@ def find_address(source: str, target: str, languages: LanguagePair) -> Address |
     return form_of(target, languages[1])
 
 
-def is_neutral(target: str, language: str) -> bool:
-    return not any(re.search(form, target) for form in FORMS[language])
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    if path.exists():
-        with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-            yield from (line.rstrip("\n") for line in lines)
-
-
-def read_pairs(path: Path) -> list[Pair]:
-    return [(cells[0], cells[1]) for line in read_lines(path) if len(cells := line.split("\t")) >= 2]
+def read_back(file: Path) -> Iterator[Pair]:
+    """Translations and what they were made of. Empty, equal and faulty ones are dropped. Unsure ones stay: what the
+    model learns to write is a person's text, and what it finds hard teaches most."""
+    for row in map(json.loads, file.read_text(encoding="utf-8").splitlines() if file.exists() else ()):
+        if row["text"] not in ("", row["source"]) and not set(row["flags"]) - {"unsure"}:
+            yield f"<bt> {row['text']}", row["source"]
 
 
 def join_lines(pairs: Sequence[Pair | None], draw: random.Random, most: int, characters: int) -> list[Pair]:
@@ -106,63 +100,62 @@ class PairText:
         settings = f'name = "{name}", languages = ["{source}", "{target}"], source = "{path}", weight = {weight}'
         self.recipe.append(f"  {{ {settings}{', both = false' if languages else ''} }},")
 
-    def read(self, name: str, order: int = 1) -> list[Pair]:
-        return read_pairs(self.folder / f"{name}.{'-'.join(self.pair[::order])}.tsv.xz")
+    def read(self, name: str, languages: Sequence[str] = ()) -> list[Pair]:
+        """The pairs of a corpus, in these languages; none if there is no such file."""
+        path = self.folder / f"{name}.{'-'.join(languages or self.pair)}.tsv.xz"
+        return [(row[0], row[1]) for row in read_table(path)] if path.exists() else []
+
+    def read_both(self, name: str) -> list[Pair]:
+        """The pairs of a corpus of both directions, each once."""
+        back = ((target, source) for source, target in self.read(name, self.pair[::-1]))
+        return list(dict.fromkeys([*self.read(name), *back]))
+
+    def seven_way(self, name: str) -> list[Pair | None]:
+        """The pairs of a corpus in all languages; None where it has an empty line."""
+        one, other = map(LANGUAGES.index, self.pair)
+        rows = read_table(self.folder / f"{name}.tsv.xz")
+        return [(row[one], row[other]) if len(row) == len(LANGUAGES) else None for row in rows]
 
     def write(self) -> list[str]:
         draw = random.Random("-".join(self.pair))
         with_english = self.pair[0] == "en"
-        places = [LANGUAGES.index(code) for code in self.pair]
-        sides = (read_lines(self.folder / f"parliament.{code}.xz") for code in self.pair)
-        single = [pair for pair in zip(*sides, strict=True) if pair[0]]
+        single, written, fresh, many = (
+            [pair for pair in self.seven_way(name) if pair]
+            for name in ("parliament", "written", "written-fresh", "many")
+        )
         drawn = draw.sample(single, min(len(single), PARLIAMENT if with_english else PARLIAMENT_ELSE))
         self.add("europarl", drawn, 1.5 if with_english and self.pair[1] in ("it", "nl", "pt") else 1)
-        written, fresh, many = (
-            [(cells[places[0]], cells[places[1]]) for cells in self.seven_way(name)]
-            for name in ("written", "written-fresh", "many")
-        )
-        rows = self.seven_way("written-texts")
-        texts = [(cells[places[0]], cells[places[1]]) if cells[0] else None for cells in rows]
+        texts = self.seven_way("written-texts")
         self.add("written", written, WRITTEN[not with_english])
         self.add("written-fresh", fresh, FRESH[not with_english])
         joined = [pair for _ in range(2) for pair in join_lines(texts, draw, 10_000, 600)]
         self.add("written-texts", list(dict.fromkeys(joined)), 1)
         self.add("many", many, MANY)
-        words = [*self.read("words"), *(pair[::-1] for pair in self.read("words", -1))]
-        self.add("words", list(dict.fromkeys(words)), WORDS)
-        self.add("taught", [*self.read("taught"), *(pair[::-1] for pair in self.read("taught", -1))], 1)
+        self.add("words", self.read_both("words"), WORDS)
+        self.add("taught", self.read_both("taught"), 1)
         everyday = self.read("tatoeba")
         self.add("tatoeba", everyday, TATOEBA.get("-".join(self.pair), TATOEBA_ELSE))
-        others = self.add_with_english() if with_english else self.add_joined(draw)
+        for name, weight in WEIGHTS.items():
+            self.add(name, self.read(name), weight)
+        if not with_english:
+            self.add_joined(draw)
         for languages in (self.pair, self.pair[::-1]):
-            taught = read_pairs(self.folder / f"news-taught.{'-'.join(languages)}.tsv.xz")
-            self.add("news-taught", taught, TAUGHT, languages)
-            back = read_pairs(self.folder / f"back.{'-'.join(languages)}.tsv.xz")
-            self.add("back", [(f"<bt> {source}", target) for source, target in back], BACK, languages)
-        self.add_address(everyday + others + draw.sample(single, min(len(single), 60_000)), written + fresh, draw)
+            self.add("news-taught", self.read("news-taught", languages), TAUGHT, languages)
+            back = read_back(self.folder / f"back.{'-'.join(languages[::-1])}.jsonl")
+            self.add("back", list(back), BACK, languages)
+        pairs = [*everyday, *(pair for name in ADDRESSED for pair in self.read(name))]
+        pairs += draw.sample(single, min(len(single), PARLIAMENT_ADDRESSED))
+        self.add_address(pairs, written + fresh, draw)
         return self.recipe
 
-    def seven_way(self, name: str) -> Iterator[list[str]]:
-        return (line.split("\t") for line in read_lines(self.folder / f"{name}.tsv.xz"))
-
-    def add_with_english(self) -> list[Pair]:
-        addressed: list[Pair] = []
-        for name, weight in WEIGHTS.items():
-            pairs = self.read(name)
-            self.add(name, pairs, weight)
-            if name in ADDRESSED:
-                addressed += pairs
-        return addressed
-
-    def add_joined(self, draw: random.Random) -> list[Pair]:
+    def add_joined(self, draw: random.Random) -> None:
         found: dict[Pair, None] = {}
         for name in JOINABLE:
-            one = dict(read_pairs(self.folder / f"{name}.en-{self.pair[0]}.tsv.xz"))
-            for english, text in read_pairs(self.folder / f"{name}.en-{self.pair[1]}.tsv.xz"):
+            one = dict(self.read(name, ("en", self.pair[0])))
+            for english, text in self.read(name, ("en", self.pair[1])):
                 if english in one:
                     found[one[english], text] = None
         self.add("joined", draw.sample(list(found), min(len(found), MOST_JOINED)), JOINED)
-        return []
 
     def add_address(self, pairs: Sequence[Pair], written: Sequence[Pair], draw: random.Random) -> None:
         """Write the pairs that address somebody, the symbol before the source: in one direction, since the symbol says
@@ -177,7 +170,7 @@ class PairText:
                 for source, target in (pair[::order] for pair in corpus):
                     if (address := find_address(source, target, languages)) is not None:
                         found[address].append((f"<{address}> {source}", target))
-                    elif name == "address" and draw.random() < NEUTRAL and is_neutral(target, languages[1]):
+                    elif name == "address" and draw.random() < NEUTRAL and not has_address(target, languages[1]):
                         neutral.append((f"<{draw.choice(('formal', 'informal'))}> {source}", target))
                 most = 40_000 if languages[0] == "en" else 10_000
                 for each in found.values():
@@ -187,15 +180,10 @@ class PairText:
                 self.add("neutral", neutral[: most // 2], 1, languages)
 
 
-def write_pair(folder: Path, output: Path, pair: LanguagePair) -> list[str]:
-    return PairText(folder, output, pair).write()
-
-
 def list_sets(folder: Path, dev: bool) -> Iterator[str]:
     for path in sorted((folder / "sets").glob("*.tsv")):
-        name, pair = path.stem.split(".")
-        if name.endswith("-dev") and name != "flores-dev" if dev else not name.endswith("-dev") or name == "flores-dev":
-            source, target = pair.split("-")
+        name, source, target = re.split(r"\.|-(?=..$)", path.stem)
+        if dev == (name.endswith("-dev") and name != "flores-dev"):
             yield f'  {{ name = "{name}", languages = ["{source}", "{target}"], source = "{path}" }},'
 
 
@@ -206,14 +194,15 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     said = parser.parse_args()
     said.output.mkdir(parents=True, exist_ok=True)
-    pairs = list(combinations(LANGUAGES, 2))
+    texts = [PairText(said.folder.resolve(), said.output.resolve(), pair) for pair in combinations(LANGUAGES, 2)]
     with Pool() as pool:
-        recipes = pool.map(partial(write_pair, said.folder.resolve(), said.output.resolve()), pairs, chunksize=1)
-    recipe = TEMPLATE.read_text(encoding="utf-8")
-    recipe = recipe.replace("@START@", str(said.start.resolve()))
-    recipe = recipe.replace("@TRAIN@", "\n".join(chain.from_iterable(recipes)))
-    recipe = recipe.replace("@DEV@", "\n".join(list_sets(said.folder.resolve(), dev=True)))
-    recipe = recipe.replace("@TEST@", "\n".join(list_sets(said.folder.resolve(), dev=False)))
+        recipes = pool.map(PairText.write, texts, chunksize=1)
+    recipe = TEMPLATE.substitute(
+        start=said.start.resolve(),
+        train="\n".join(chain.from_iterable(recipes)),
+        dev="\n".join(list_sets(said.folder.resolve(), dev=True)),
+        test="\n".join(list_sets(said.folder.resolve(), dev=False)),
+    )
     (said.output / "voice.toml").write_text(recipe, encoding="utf-8")
     sys.stdout.write(f"{sum(map(len, recipes))} corpora\n")
 

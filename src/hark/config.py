@@ -3,9 +3,11 @@
 The defaults are the paper's base model and recipe (Vaswani et al., 2017). Standard library only.
 """
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
+from hark.errors import UserError
 from hark.facts import LabelsOf
 from hark.settings import Section, SettingError, any_seed, at_least, between, fraction, more_than, setting
 from hark.text_config import (
@@ -300,6 +302,20 @@ class DecodeConfig(Section):
             raise SettingError("nbest", f"{self.nbest} is more than beam {self.beam} can return; raise decode.beam")
         if not self.top_p:
             raise SettingError("top_p", "0 leaves no tokens to sample; use 1 for all")
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return the settings with `changes` applied. `nbest` widens the beam if `beam` is not among the changes."""
+        if not changes:
+            return self
+        if "nbest" in changes and "beam" not in changes:
+            changes = {**changes, "beam": max(self.beam, min(changes["nbest"], WIDEST))}
+        try:
+            return replace(self, **changes)
+        except SettingError as error:
+            raise UserError(f"decode.{error}") from None
+        except TypeError:
+            unknown = ", ".join(sorted(set(changes) - set(self.__dataclass_fields__)))
+            raise UserError(f"{unknown}: no such search setting; list them with hark config --explain") from None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
-from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.interface import AlignmentHeads
 from tests.cli.running import Hark, fake_terminal, figures, make_runner, refused
 from tests.inspect.text_models import T5, make_text_to_text
 from tests.tasks.decoders import make_one_stack

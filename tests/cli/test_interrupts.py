@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hark.cli.interrupts import Interrupted, Interrupts
+from hark.cli import Interrupted, Interrupts
 
 
 class Thing:

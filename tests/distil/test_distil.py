@@ -16,7 +16,7 @@ from hark.data import Dataset, prepare
 from hark.distil import distil as module
 from hark.distil.distil import DistilRecord, distil, refuse_sampling
 from hark.distil.filter import find_reason
-from hark.engine.request import Hypothesis
+from hark.engine.interface import Hypothesis
 from hark.errors import HarkError, UserError
 from hark.translate.load import Loaded
 from tests.data.material import pairs, write

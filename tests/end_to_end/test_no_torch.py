@@ -12,7 +12,7 @@ from hark import configfile
 from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.data.dataset import Dataset
 from hark.engine.ctranslate2 import CTranslate2Engine
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.facts import Facts
 from hark.text.tokenizer import Tokenizer
 from hark.train.checkpoint import write_tensors
@@ -26,7 +26,7 @@ if sys.argv[1] == "absent":
     sys.modules["torch"] = None  # importing it fails as in a plain install
 from hark.bundle import Bundle
 from hark.engine.ctranslate2 import CTranslate2Engine
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.text.tokenizer import Tokenizer
 
 bundle = Bundle.open(sys.argv[2])

@@ -15,7 +15,7 @@ import pytest
 from hark.bundle import Bundle
 from hark.card import render
 from hark.cli.recipe import load_recipe
-from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.interface import AlignmentHeads
 from hark.models import InstalledModel, list_models, shipped_folder
 from tests.cli.running import make_runner
 

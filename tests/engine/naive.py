@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from hark.engine.interface import Hypothesis, length_penalty
 from hark.engine.lane_tables import Arrival
-from hark.engine.request import Hypothesis, length_penalty
 from hark.engine.rules import forbid, force
 from hark.engine.search import Ended, SearchParams, advance, best, candidates, finished, init
 from hark.text.tokenizer import BOS, EOS, SPECIAL

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.config import ModelConfig
+from hark.engine.interface import Hypothesis, Request
 from hark.engine.lane_tables import Arrival
-from hark.engine.request import Hypothesis, Request
 from hark.model.layout import padded_layout
 from hark.model.transformer import Transformer
 from hark.text.tokenizer import BOS, EOS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hark.config import ModelConfig
-from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.interface import AlignmentHeads
 from hark.errors import UserError
 from hark.facts import AlignmentFacts
 

@@ -21,8 +21,7 @@ from hark.engine.batching import (
     QueuedRequest,
     Workload,
 )
-from hark.engine.interface import Intake
-from hark.engine.request import BULK_EVERY, Request
+from hark.engine.interface import BULK_EVERY, Intake, Request
 from hark.errors import UserError
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hark.config import ModelConfig, Positions
-from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.conversion import convert, sinusoids
+from hark.engine.interface import AlignmentHeads
 from hark.errors import UserError
 from hark.model import Transformer, positions, stacks_of
 from hark.text.tokenizer import SPECIAL

@@ -14,12 +14,12 @@ import torch.nn.functional as F
 
 from hark.config import DecodeConfig, ModelConfig
 from hark.engine import ctranslate2 as engine_module
-from hark.engine.alignment_heads import AlignmentHeads, Step
 from hark.engine.conversion import saturates
 from hark.engine.ctranslate2 import FEW, CTranslate2Engine
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import AlignmentHeads, Hypothesis, Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
+from hark.facts import AlignmentStep as Step
 from hark.model.layout import padded_layout
 from hark.model.transformer import Transformer
 from hark.shortlist import Shortlist

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.batching import CallOptions, QueuedRequest
 from hark.engine.ctranslate2_runtime import REMOVED, Call, is_settled, rank, with_log_prob
-from hark.engine.request import Hypothesis, Request, length_penalty
+from hark.engine.interface import AlignmentHeads, Hypothesis, Request, length_penalty
 
 END = "3"
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.search import candidates
 from hark.engine.torch import TorchEngine
 from hark.errors import HarkError

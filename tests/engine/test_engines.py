@@ -10,8 +10,7 @@ import torch
 
 from hark.config import DecodeConfig
 from hark.engine.ctranslate2 import CTranslate2Engine
-from hark.engine.interface import Engine
-from hark.engine.request import Answer, Request
+from hark.engine.interface import Answer, Engine, Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.model import Transformer

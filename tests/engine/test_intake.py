@@ -5,8 +5,7 @@ from threading import Thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.engine.interface import Intake
-from hark.engine.request import BULK_EVERY, Request
+from hark.engine.interface import BULK_EVERY, Intake, Request
 from hark.errors import UserError
 
 

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from hark.config import DecodeConfig
-from hark.engine.interface import Engine
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import Engine, Hypothesis, Request
 from hark.engine.torch import TorchEngine, kernels_cover
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError

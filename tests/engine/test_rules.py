@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.engine.interface import Engine
-from hark.engine.request import Request, TreeConstraint, TreeSymbols
+from hark.engine.interface import Engine, Request, TreeConstraint, TreeSymbols
 from hark.engine.rules import TreeRules, draw, forbid, force
 from hark.engine.search import Beams, Ended, Sampling, advance, best, candidates, finished, init
 from hark.engine.torch import TorchEngine

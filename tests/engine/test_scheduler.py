@@ -6,8 +6,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.engine.interface import Intake
-from hark.engine.request import Request
+from hark.engine.interface import Intake, Request
 from hark.engine.scheduler import Entered, Places, Scheduler
 
 

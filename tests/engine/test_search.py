@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hark.engine.interface import Hypothesis
 from hark.engine.lane_tables import Arrival
-from hark.engine.request import Hypothesis
 from hark.engine.search import Ended, trace_back
 from hark.text.tokenizer import EOS
 from tests.engine.naive import Logits, Tokens, ask, beam_search, ended_with, next_log_probs, ranked, search, stub

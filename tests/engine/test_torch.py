@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hark.config import DecodeConfig
-from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.forced import TokenTranslation
-from hark.engine.request import Hypothesis, Request, length_penalty
+from hark.engine.interface import AlignmentHeads, Hypothesis, Request, length_penalty
 from hark.engine.torch import LANES, TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError

@@ -12,7 +12,7 @@ from hark import configfile
 from hark.bundle import Bundle
 from hark.cli.train import train
 from hark.data.dataset import Dataset
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.dev_translations import DevTranslations
 from hark.model import Transformer

@@ -14,7 +14,7 @@ import torch
 
 from hark.bundle import Bundle, write_facts
 from hark.config import DecodeConfig
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.errors import MissingExtraError, UserError
 from hark.exchange import export as exporting

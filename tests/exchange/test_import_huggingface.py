@@ -12,8 +12,7 @@ import torch
 from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
 from hark.engine.ctranslate2 import CTranslate2Engine
-from hark.engine.interface import Engine
-from hark.engine.request import Request
+from hark.engine.interface import Engine, Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.exchange.foreign import weight_shapes

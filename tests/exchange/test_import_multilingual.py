@@ -10,7 +10,7 @@ import pytest
 
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.exchange.hark_side import hark_side

@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.engine.alignment_heads import AlignmentHeads
-from hark.engine.request import Answer, Hypotheses, Request, TreeConstraint, TreeSymbols
+from hark.engine.interface import AlignmentHeads, Answer, Hypotheses, Request, TreeConstraint, TreeSymbols
 from hark.engine.torch import LANES, TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError

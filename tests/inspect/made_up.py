@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import DecodeConfig
-from hark.engine.alignment_heads import AlignmentHeads
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import AlignmentHeads, Hypothesis, Request
 from hark.inspect.attention import Attention, AttentionKind, Head
 from hark.inspect.beam import NextToken, RecordedSearch, Step
 from hark.inspect.effects import Effect, Effects

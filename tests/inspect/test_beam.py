@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hark.config import DecodeConfig
-from hark.engine.request import Request, length_penalty
+from hark.engine.interface import Request, length_penalty
 from hark.engine.torch import TorchEngine
 from hark.inspect.attention import observe
 from hark.inspect.beam import RecordedSearch, SearchRecorder, path

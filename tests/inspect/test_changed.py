@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from hark.config import DecodeConfig
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import Hypothesis, Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.inspect.attention import Head, observe

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hark.config import DecodeConfig, Positions
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine, kernels_cover
 from hark.model import Transformer
 from hark.model.attention import MultiHeadAttention

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.model import Transformer, padded_layout
 from hark.model.layers import Residual

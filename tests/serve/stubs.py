@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from hark.config import Config, DataConfig
-from hark.engine.interface import Engine
-from hark.engine.request import Answer
+from hark.engine.interface import Answer, Engine
 from hark.models import InstalledModel
 from hark.serve.running import RunningModel
 from hark.serve.service import Service

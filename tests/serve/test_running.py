@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hark.engine.request import BULK_EVERY, Answer
+from hark.engine.interface import BULK_EVERY, Answer
 from hark.errors import HarkError
 from hark.serve.running import FULL_BATCH, MAX_INLINE_CHARS, EngineError, Pairs, RunningModel, Scoring
 from hark.translate.piece import Options

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import Hypothesis, Request
 from hark.errors import UserError
 from hark.tasks.generate import GeneratedText, GenerateOptions, Generator, OngoingText, finish
 from hark.tasks.text_writer import TextWriter

@@ -224,7 +224,7 @@ def test_another_language_is_cut_where_it_has_enough_text(data: Path, tmp_path: 
 
 
 def test_a_language_may_have_text_of_programs_only(data: Path, tmp_path: Path) -> None:
-    """As tools/debian_text.py makes it: no dictionary, no names."""
+    """No dictionary, no names."""
     for stem in ("europarl-seven/dev", "europarl-seven/test"):
         write_sides(data / stem, sentences("europarl-seven/test", 3), "it")
     write_table(data / "tatoeba-seven/en-it.test.tsv.xz", sentences("seven", 3))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hark.bundle import Bundle, write_facts
-from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts, load_facts
+from hark.facts import AlignmentFacts, MakingFacts, ParentModel, TextFacts
 from hark.models import describe_model
 from hark.train.metrics import MetricsWriter
 from hark.train.records import TrainRecord
@@ -18,16 +18,6 @@ from tests.modules import run_module
 from tests.translate.bundles import make_bundle
 
 HEADS = AlignmentFacts(0, (1,), "reads", 0.3)
-EVERYDAY = {
-    "kind": "hark everyday",
-    "model": "model",
-    "lines": {"words": {"hold": 10, "of": 12}, "lower_case": {"hold": 3, "of": 6}},
-    "failures": [],
-    "test_set": "tatoeba-sample",
-    "spellings": [{"name": "CAPITALS", "sentences": 990, "plain": {"bleu": 41.25}, "scores": {"bleu": 39.125}}],
-    "signatures": {"bleu": "nrefs:1|tok:13a"},
-    "names": {"kept": 7, "of": 9},
-}
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
@@ -51,13 +41,8 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def evaluation(tmp_path: Path) -> dict[str, Any]:
-    """An evaluation of two systems, with made-up speeds."""
     tree: dict[str, Any] = json.loads(small_evaluation(20).to_json())
-    student, teacher = (each["name"] for each in tree["sets"][0]["systems"])
-    speeds = {tree["sets"][0]["name"]: {student: 99.0, teacher: 22.0}}
-    tree["cpu"] = {"engine": "CTranslate2", "cores": 2, "sentences": 300, "repeats": 3, "sets": speeds}
     (tmp_path / "scores.json").write_text(json.dumps(tree))
-    (tmp_path / "everyday.json").write_text(json.dumps(EVERYDAY))
     report = {
         "corpora": [{"name": "europarl", "kept": 1234567}],
         "clean": {"held_out": True},
@@ -68,64 +53,60 @@ def evaluation(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_all_measurements_are_added(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
-    make_bundle(tmp_path / "teacher", "en", "de", "model.n_encoder_layers=3")
-    files = {name: str(tmp_path / f"{name}.json") for name in ("scores", "everyday", "report")}
-    words = ["--everyday", files["everyday"], "--report", files["report"], "--teacher", str(tmp_path / "teacher")]
-    done = make(str(model), "--evaluation", files["scores"], *words)
+    words = ("--evaluation", str(tmp_path / "scores.json"), "--report", str(tmp_path / "report.json"))
+    done = make(str(model), *words)
     assert (done.returncode, done.stderr) == (0, "")
     bundle = Bundle.open(model)  # which verifies it
     card = bundle.card
     (of_set,) = evaluation["sets"]
-    bleu = [system["scores"]["bleu"]["score"] for system in of_set["systems"]]
-    assert f"| {bleu[0]:.1f} ±" in card
-    assert f"| {bleu[1] - bleu[0]:.1f} |" in card
+    bleu = of_set["systems"][0]["scores"]["bleu"]["score"]
+    assert f"| {bleu:.1f} ±" in card
     assert all(f"`{evaluation['signatures'][name]}`" in card for name in ("bleu", "chrf2", "ter"))
-    assert "| 99 | 22 | 4.5 |" in card
-    assert "| lower case | 3 of 6 |" in card
-    assert "| **all** | **13 of 18** |" in card
-    assert "39.1 (41.2)" in card
-    assert "7 of 9 translations keep the name" in card
     assert "1,234,567" in card
     assert "The training text contains no sentence of the test sets below" in card
-    assert "3 + 1 layers" in card
-    assert "lower 4%" in card
     assert card.count("CC BY 2.0 FR") == 1
     assert "Source: European Parliament" in card
     assert "- Weights: step 7" in card
     assert "not measured" not in card
-    assert f"{bleu[0]:.1f}" in describe_model(model).summary
+    assert f"{bleu:.1f}" in describe_model(model).summary
 
     facts = bundle.facts
     assert facts.alignment == HEADS  # what is not measured here stays
     assert facts.scores is not None
-    assert [each.scores["bleu"].score for each in facts.scores.sets] == [bleu[0]]  # to the last digit
-    assert [each.teacher["bleu"].score for each in facts.scores.sets] == [bleu[1]]
+    assert [each.scores["bleu"].score for each in facts.scores.sets] == [bleu]  # to the last digit
     assert facts.scores.held_out
     assert [(each.name, each.pairs) for each in facts.text] == [("europarl", 1234567), ("tatoeba", 99)]
-    assert facts.speed is not None
-    assert [(each.sentences_per_second, each.teacher) for each in facts.speed.sets] == [(99.0, 22.0)]
-    assert facts.everyday is not None
-    assert facts.everyday.names == Hits(7, 9)
-    assert [(each.role, each.name) for each in facts.making.parents] == [("teacher", "teacher")]
     assert (facts.making.variants, facts.licence) == ({"lower": 0.04}, "Apache-2.0")
-    assert make(str(model), "--evaluation", files["scores"], *words).returncode == 0
+    assert make(str(model), *words).returncode == 0
     assert Bundle.open(model).card == card
+    assert make(str(model), *words[:2]).returncode == 0
+    assert "no sentence of the test sets" not in Bundle.open(model).card  # no report states it
 
 
-def test_output_to_a_folder_leaves_the_bundle_unchanged(
+def test_evaluations_are_joined_and_the_best_known_sets_come_first(
     model: Path, evaluation: dict[str, Any], tmp_path: Path
 ) -> None:
-    del evaluation["cpu"], evaluation["sets"][0]["systems"][1]
-    (tmp_path / "scores.json").write_text(json.dumps(evaluation))
-    before = Bundle.open(model).facts
-    done = make(str(model), "--evaluation", str(tmp_path / "scores.json"), "-o", str(tmp_path))
+    of_set = evaluation["sets"][0]
+    for file, name in (("one", "prose"), ("other", "newstest2014"), ("third", "europarl-test")):
+        (tmp_path / f"{file}.json").write_text(json.dumps({**evaluation, "sets": [{**of_set, "name": name}]}))
+    done = make(str(model), "--evaluation", *(str(tmp_path / f"{file}.json") for file in ("one", "other", "third")))
     assert done.returncode == 0, done.stderr
-    assert Bundle.open(model).facts == before
-    assert load_facts(tmp_path / "facts.json").speed is None
-    card = (tmp_path / "card.md").read_text()
-    assert "teacher" not in card
-    assert "## Speed" not in card
-    assert "no sentence of the test sets" not in card  # no report states it
+    scores = Bundle.open(model).facts.scores
+    assert scores is not None
+    assert [each.name for each in scores.sets] == ["europarl-test", "newstest2014", "prose"]
+    assert (set(scores.signatures), scores.resamples) == ({"bleu", "chrf2", "ter"}, 20)
+
+
+def test_a_new_corpus_is_described_in_a_file(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+    assert evaluation["sets"]
+    bundle = Bundle.open(model)
+    write_facts(bundle, replace(bundle.facts, text=(TextFacts("plays", 12), TextFacts("tatoeba"))))
+    scores, about = ("--evaluation", str(tmp_path / "scores.json")), tmp_path / "corpora.toml"
+    assert "trained on plays, whose licence is not known; describe it with" in make(str(model), *scores).stderr
+    about.write_text("[plays]\nwhat = 'Plays'\nlicence = 'public domain'\nattribution = 'Shakespeare'\n")
+    done = make(str(model), *scores, "--corpora", str(about))
+    assert done.returncode == 0, done.stderr
+    assert "| plays | 12 | Plays | Source: Shakespeare; public domain |" in Bundle.open(model).card
 
 
 def test_the_text_of_earlier_runs_is_counted(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
@@ -158,12 +139,12 @@ def test_the_text_of_earlier_runs_is_counted(model: Path, evaluation: dict[str, 
 
 def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     bundle = Bundle.open(model)
-    names = ("tatoeba-original", "tatoeba", "europarl")
+    names = ("tatoeba-taught", "tatoeba", "europarl")
     write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names))))
     assert evaluation["sets"]
     assert make(str(model), "--evaluation", str(tmp_path / "scores.json")).returncode == 0
     card = Bundle.open(model).card
-    assert "- Trained on: europarl, tatoeba, tatoeba-original\n" in card
+    assert "- Trained on: europarl, tatoeba, tatoeba-taught\n" in card
     assert "Trained on debates of the European Parliament and everyday sentences." in card
 
 
@@ -211,13 +192,13 @@ def test_unknown_text_and_other_files_are_refused(model: Path, evaluation: dict[
     scores = str(tmp_path / "scores.json")
     assert evaluation["kind"] in (tmp_path / "scores.json").read_text()
     for words, message in (
-        ((str(other), "--evaluation", scores), "trained on secret, whose licence is not known; known corpora: "),
+        ((str(other), "--evaluation", scores), "trained on secret, whose licence is not known; "),
         (
             (str(tuned), "--evaluation", scores),
-            "trained on the text of theirs, whose licence is not known; known corpora: ",
+            "trained on the text of theirs, whose licence is not known; ",
         ),
         ((str(silent), "--evaluation", scores), "trained on text that its facts do not name"),
-        ((str(model), "--evaluation", str(tmp_path / "everyday.json")), "not a hark evaluation"),
+        ((str(model), "--evaluation", str(tmp_path / "report.json")), "not a hark evaluation"),
         ((str(model), "--evaluation", str(tmp_path / "gone.json")), "cannot be read"),
     ):
         done = make(*words)

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 
 from hark.config import BatchConfig, Config, DataConfig, ModelConfig
-from hark.engine.interface import Engine
-from hark.engine.request import Answer, Hypothesis, Request
+from hark.engine.interface import Answer, Engine, Hypothesis, Request
 from hark.facts import Facts, LanguageTags, VocabularyFacts
 from hark.text.tokenizer import Tokenizer, train_tokenizer
 from hark.text.vocabulary import Coder, TagScheme

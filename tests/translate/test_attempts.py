@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hark.config import DecodeConfig
-from hark.engine.request import Hypothesis
+from hark.engine.interface import Hypothesis
 from hark.facts import LanguageTags
 from hark.text.vocabulary import Coder
 from hark.translate.attempts import is_shouted, sentence_case, shout, whole_piece

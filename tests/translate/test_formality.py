@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hark.config import BatchConfig, Config, DataConfig
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import Hypothesis, Request
 from hark.errors import UserError
 from hark.text.address import Formality
 from hark.text.phrases import Phrases

@@ -196,10 +196,10 @@ def test_impossible_choices_are_refused_in_one_line(bundle: Path, choice: dict[s
 
 def test_settings_of_the_search(bundle: Path) -> None:
     own = hark.load(bundle).config.decode
-    assert load.search_settings(own, {"beam": 1}).beam == 1
-    assert load.search_settings(own, {"nbest": 9}).beam == 9
+    assert own.changed({"beam": 1}).beam == 1
+    assert own.changed({"nbest": 9}).beam == 9
     with pytest.raises(UserError, match=r"decode\.nbest: 9 is more than beam 2 can return"):
-        load.search_settings(own, {"nbest": 9, "beam": 2})
+        own.changed({"nbest": 9, "beam": 2})
     with pytest.raises(UserError, match="bean: no such search setting"):
         hark.load(bundle).translate("The cat.", bean=3)
 

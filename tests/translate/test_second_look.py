@@ -11,7 +11,7 @@ import pytest
 import hark
 from hark.bundle import Bundle, write_facts
 from hark.config import DecodeConfig
-from hark.engine.request import Hypotheses, Hypothesis, Request, ScoreRequest
+from hark.engine.interface import Hypotheses, Hypothesis, Request, ScoreRequest
 from hark.models import find_pair, shipped_folder
 from hark.text.segments import TextLayout
 from hark.text.vocabulary import Coder

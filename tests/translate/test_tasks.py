@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import Config, DataConfig
-from hark.engine.interface import EngineError
-from hark.engine.request import Answer, Request, ScoreRequest
+from hark.engine.interface import Answer, EngineError, Request, ScoreRequest
 from hark.errors import UserError
 from hark.translate.tasks import AT_ONCE, Task, Tasks, Turns
 from hark.translate.translator import Translator

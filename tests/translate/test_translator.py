@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import Hypothesis, Request
 from hark.translate import tasks
 from hark.translate.piece import Options
 from hark.translate.translation import Translation

@@ -133,7 +133,7 @@ def align(
     """
     from io import BytesIO
 
-    from hark.cli.interrupts import leave_at_once
+    from hark.cli import leave_at_once
     from hark.cli.streams import writer
     from hark.documents.alignment import pair_documents
     from hark.documents.tmx import add_units, new_tmx, to_tsv

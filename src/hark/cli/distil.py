@@ -47,17 +47,17 @@ def distil(
     Writes NAME.SOURCE and NAME.TARGET for each corpus, for hark prepare. Faulty translations are replaced by the
     corpus's own target. May be stopped at any time; run the same command to resume.
     """
-    from hark.cli.interrupts import leave_at_once
+    from hark.cli import leave_at_once
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
     from hark.distil.distil import distil as distil_text
     from hark.distil.distil import refuse_sampling
-    from hark.translate.load import Loaded, search_settings
+    from hark.translate.load import Loaded
 
     gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)
     loaded = Loaded.named(teacher, engine=engine, device=device, precision=precision)
-    settings = search_settings(loaded.config.decode, options.search_changes(search or [], beam, 1))
+    settings = loaded.config.decode.changed(options.search_changes(search or [], beam, 1))
     refuse_sampling(settings)
     try:
         with show_progress() as progress:

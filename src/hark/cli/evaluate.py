@@ -128,7 +128,7 @@ def evaluate(
     matrices of BLEU and chrF2.
     """
     require("sacrebleu", "train", "hark evaluate")
-    from hark.cli.interrupts import leave_at_once
+    from hark.cli import leave_at_once
     from hark.evaluate import evaluation
     from hark.evaluate.baseline import Baseline
     from hark.evaluate.directions import choose_sets, matrix_table, set_direction

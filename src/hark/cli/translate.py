@@ -110,7 +110,7 @@ def translate(
     Documents (DOCX, HTML, subtitles, YAML and more) keep their layout. Their translation is written beside them unless
     -o names a file. An interrupted run continues where it stopped. Files of other types need --as.
     """
-    from hark.cli.interrupts import leave_at_once
+    from hark.cli import leave_at_once
     from hark.cli.model_choice import choose_form, choose_model, model_codes
     from hark.cli.printing import write
     from hark.cli.streams import (

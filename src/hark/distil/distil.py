@@ -38,7 +38,7 @@ from hark.distil.filter import (
     first_of_each,
     translate,
 )
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.translate.load import Loaded

@@ -15,8 +15,7 @@ from hark.data.dataset import Dataset
 from hark.data.filters import is_garbled, is_identical
 from hark.data.store import Sentences
 from hark.data.tally import cut
-from hark.engine.interface import Engine
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import Engine, Hypothesis, Request
 from hark.facts import LanguagePair
 from hark.text.vocabulary import Vocabulary, normalise
 from hark.translate.readings import find_faults

@@ -7,8 +7,7 @@ from heapq import heapreplace
 from itertools import islice
 from typing import Literal
 
-from hark.engine.interface import Intake
-from hark.engine.request import Request
+from hark.engine.interface import Intake, Request
 from hark.errors import UserError
 
 SENTENCES = 32

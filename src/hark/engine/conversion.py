@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from hark.config import ModelConfig
-from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.interface import AlignmentHeads
 from hark.errors import UserError
 from hark.machine import cpu_features
 from hark.text.vocabulary import SpecialIds

@@ -24,7 +24,6 @@ import ctranslate2  # type: ignore[import-untyped]
 
 from hark.bundle import Bundle
 from hark.config import ModelConfig
-from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.batching import Batcher, CallOptions, QueuedRequest
 from hark.engine.conversion import convert, obstacle
 from hark.engine.ctranslate2_runtime import (
@@ -40,8 +39,7 @@ from hark.engine.ctranslate2_runtime import (
     wait,
     with_log_prob,
 )
-from hark.engine.interface import Engine, TokenPair
-from hark.engine.request import Answer, Hypotheses, Hypothesis, Request
+from hark.engine.interface import AlignmentHeads, Answer, Engine, Hypotheses, Hypothesis, Request, TokenPair
 from hark.errors import UserError
 from hark.machine import available_cores
 from hark.shortlist import Shortlist

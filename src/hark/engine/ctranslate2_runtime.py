@@ -12,11 +12,9 @@ import ctranslate2  # type: ignore[import-untyped]
 import numpy as np
 
 from hark.config import ModelConfig
-from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.batching import BATCH_TOKENS, QueuedRequest
 from hark.engine.conversion import StoredType, convert, saturates, write_converted
-from hark.engine.interface import TokenPair
-from hark.engine.request import Hypothesis, length_penalty
+from hark.engine.interface import AlignmentHeads, Hypothesis, TokenPair, length_penalty
 from hark.errors import UserError
 from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds

@@ -10,9 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.engine.alignment_heads import AlignmentHeads
-from hark.engine.interface import TokenPair
-from hark.engine.request import LikelyTokens
+from hark.engine.interface import AlignmentHeads, LikelyTokens, TokenPair
 from hark.engine.transfer import send
 from hark.model import Model, Transformer
 from hark.model.patterns import Attend, Packed, scaled_dot_product_attention

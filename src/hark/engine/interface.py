@@ -1,21 +1,164 @@
-"""The engine interface: submit, step, cancel, and the queue of requests behind it. There is one implementation for CPUs
-and one for GPUs."""
+"""The engine interface: requests and answers in token ids, the heads that word alignments are read from, and `Engine`:
+submit, step, cancel, and the queue behind them. One implementation is for CPUs and one for GPUs; none is imported here.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, count, islice
 from threading import Lock
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 from weakref import WeakMethod
 
-from hark.config import ModelConfig
-from hark.engine.request import BULK_EVERY, MOST_ALTERNATIVES, Answer, Hypotheses, Request
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.config import DecodeConfig, ModelConfig
 from hark.errors import HarkError, UserError
+from hark.facts import AlignmentFacts, AlignmentStep
 from hark.text.vocabulary import SpecialIds
 
 Item = TypeVar("Item")
+Rows = TypeVar("Rows", bound=np.generic)
 TokenPair = tuple[Sequence[int], Sequence[int]]
 """Source tokens, EOS included, and target tokens without it."""
+BULK_EVERY = 8
+"""While both kinds wait, a bulk request has its turn after seven urgent ones have passed it."""
+
+
+class TreeSymbols(NamedTuple):
+    """The tokens of linearised trees in a vocabulary."""
+
+    word: tuple[int, ...]
+    """Part-of-speech tags, each of which stands for a word."""
+    close: int
+    opening: tuple[int, ...]
+    longest_run: int = 8
+    """Maximum number of opening brackets in a row. Penn Treebank and GUM have at most 6."""
+
+
+class TreeConstraint(NamedTuple):
+    """Restricts the output to linearised trees over a number of words."""
+
+    symbols: TreeSymbols
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One sentence to translate, or one text to continue."""
+
+    source: Sequence[int]
+    """Encoder input: a language tag first, if the model needs one; EOS last. Empty for a model without encoder."""
+    search: DecodeConfig = DecodeConfig()
+    prefix: Sequence[int] = ()
+    """Target tokens that the translation must start with. For a model without encoder, the text to continue."""
+    banned: Sequence[int] = ()
+    """Target tokens that it must not contain. Padding, unknown and start are never produced."""
+    tree: TreeConstraint | None = None
+    """If set, the output is a linearised tree."""
+    attention: bool = False
+    """Whether to return cross-attention with the answer."""
+    urgent: bool = False
+    """Whether it is interactive; urgent requests are scheduled first."""
+    start: int | None = None
+    """The decoder's first input; None: the vocabulary's start token. GPT-2 reads a text without one: its first token is
+    the first input then, and `prefix` the others."""
+    stream: bool = False
+    """Whether `Engine.news` reports tokens before the answer, if the search has one hypothesis at a time."""
+    alternatives: int | None = None
+    """Return the log-probability of each token, and this many of the likeliest tokens in its place; None: neither."""
+    scores_prefix: bool = False
+    """Whether to return these of the tokens of the prefix, too."""
+    longest: int | None = None
+    """Maximum length of the output in tokens, EOS included; None: the input's length + `search.max_extra`."""
+
+    @property
+    def limit(self) -> int:
+        """Maximum length of the translation in tokens, EOS included: the input's length + 50 (paper, 6.1)."""
+        if self.longest is not None:
+            return self.longest
+        return (len(self.source) or len(self.prefix)) + self.search.max_extra
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRequest(Request):
+    """A translation to score, for `Tasks`: the answer is one hypothesis, with the log-probability of each token."""
+
+    translation: Sequence[int] = ()
+    """With the prefix, without EOS."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Hypothesis:
+    """One translation."""
+
+    tokens: tuple[int, ...]
+    """With the prefix, without start and EOS."""
+    log_prob: float
+    """Of the tokens after the prefix, EOS included."""
+    score: float
+    """What hypotheses are ranked by: `log_prob / length_penalty`."""
+    complete: bool
+    """Whether it ended with EOS; otherwise it was cut off at the length limit."""
+    attention_TS: NDArray[np.float32] | None = None
+    """Cross-attention of each token (without EOS), the mean over the alignment heads."""
+    log_probs: tuple[float, ...] = ()
+    """Of each token and EOS; only of a translation that was scored. With `Request.alternatives`, those after the
+    prefix, or with `scores_prefix` all."""
+    alternatives: tuple["LikelyTokens", ...] = ()
+    """The likeliest tokens in place of each of these."""
+
+
+LikelyTokens = tuple[tuple[int, float], ...]
+"""Tokens and their log-probabilities, the likeliest first."""
+MOST_ALTERNATIVES = 20
+Hypotheses = tuple[Hypothesis, ...]
+Answer = Hypotheses | HarkError
+"""The hypotheses for a request, or the error that it failed with."""
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """`((5 + length) / 6)^alpha` (Wu et al., 2016); the length is in tokens after the prefix, EOS included."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+@dataclass(frozen=True)
+class AlignmentHeads:
+    """Heads of one decoder layer whose mean cross-attention gives the alignment, and the step to read it at.
+
+    Only one layer, because CTranslate2 returns the attention of a single layer. Layers and heads count from 0.
+    """
+
+    layer: int
+    heads: tuple[int, ...]
+    step: AlignmentStep = "predicts"
+
+    @classmethod
+    def default(cls, config: ModelConfig) -> Self:
+        """All heads of the penultimate layer, which usually aligns best (Garg et al., 2019)."""
+        return cls(max(0, config.n_decoder_layers - 2), tuple(range(config.n_heads)))
+
+    @classmethod
+    def of_facts(cls, facts: AlignmentFacts | None, config: ModelConfig) -> Self | None:
+        """The heads stored by `hark heads --store`; None if there are none."""
+        if facts is None:
+            return None
+        if facts.layer >= config.n_decoder_layers or max(facts.heads) >= config.n_heads:
+            raise UserError(
+                f"facts.json: alignment heads of layer {facts.layer + 1} are out of range for a decoder of "
+                f"{config.n_decoder_layers} layers with {config.n_heads} heads; run hark heads --store"
+            )
+        return cls(facts.layer, facts.heads, facts.step)
+
+    def of_tokens(self, steps_TS: NDArray[Rows], tokens: int) -> NDArray[Rows]:
+        """Select, from the attention of the decoder's steps, the row of each token of a translation.
+
+        No step reads the last token of a truncated translation; the last step is used instead.
+        """
+        if self.step == "predicts":
+            return steps_TS[:tokens]
+        return steps_TS[np.minimum(np.arange(tokens) + 1, len(steps_TS) - 1)]
 
 
 class EngineError(HarkError):

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
+from hark.engine.interface import Hypothesis, Request, length_penalty
 from hark.engine.lane_tables import PAGE, Arrival, LaneShape, power_of_two
-from hark.engine.request import Hypothesis, Request, length_penalty
 from hark.engine.search import Ended
 
 COLUMNS = 512

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.engine.request import TreeSymbols
+from hark.engine.interface import TreeSymbols
 from hark.engine.search import Sampling, SearchParams
 from hark.engine.transfer import send
 

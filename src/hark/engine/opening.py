@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from hark.bundle import Bundle
 from hark.config import Precision
-from hark.engine.alignment_heads import AlignmentHeads
-from hark.engine.interface import Engine
+from hark.engine.interface import AlignmentHeads, Engine
 from hark.errors import UserError, require
 from hark.text.vocabulary import SpecialIds
 

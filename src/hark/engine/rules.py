@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hark.engine.request import TreeSymbols
+from hark.engine.interface import TreeSymbols
 from hark.engine.search import Beams, Candidates, Sampling, SearchParams, Table
 
 

@@ -26,14 +26,21 @@ from torch import Tensor
 
 from hark.config import ModelConfig, Precision
 from hark.engine import forced
-from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.forced import PackedText, TokenTranslation, WrittenText, in_batches
-from hark.engine.interface import Engine, TokenPair
+from hark.engine.interface import (
+    AlignmentHeads,
+    Answer,
+    Engine,
+    Hypotheses,
+    Hypothesis,
+    LikelyTokens,
+    Request,
+    TokenPair,
+)
 from hark.engine.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
 from hark.engine.lane import DecodeContext, Lane
 from hark.engine.lane_tables import LaneShape
 from hark.engine.news import News, TokenNews
-from hark.engine.request import Answer, Hypotheses, Hypothesis, LikelyTokens, Request
 from hark.engine.scheduler import Entered, Scheduler
 from hark.engine.search import Ended, Endings, best, candidates
 from hark.engine.transfer import PendingCopy, Recorder

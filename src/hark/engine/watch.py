@@ -9,7 +9,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from hark.engine.request import Hypotheses, Request
+from hark.engine.interface import Hypotheses, Request
 from hark.engine.search import Beams, Candidates, SearchParams
 from hark.model.cache import LayerCache, Operations, Rows, history_attention, memory_attention
 

@@ -7,7 +7,7 @@ import torch
 
 from hark.config import DecodeConfig
 from hark.data.dataset import Dataset
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import Tokenisation, choose_tokenisation, make_measures
 from hark.model import Model, Transformer

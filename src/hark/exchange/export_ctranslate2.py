@@ -10,8 +10,8 @@ import numpy as np
 import sentencepiece
 
 from hark.config import DecodeConfig
-from hark.engine.alignment_heads import AlignmentHeads
 from hark.engine.ctranslate2 import BY_LOG_PROB, ComputeType, convert, obstacle
+from hark.engine.interface import AlignmentHeads
 from hark.engine.opening import default_precision
 from hark.errors import UserError
 from hark.exchange.exporter import HALF_BOUND, SHARED, SOURCE, TARGET, Exporter, ExportPrecision

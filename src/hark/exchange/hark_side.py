@@ -12,8 +12,7 @@ import hark
 from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
 from hark.engine.ctranslate2 import ComputeType, CTranslate2Engine, obstacle
-from hark.engine.interface import Engine
-from hark.engine.request import Request
+from hark.engine.interface import Engine, Request
 from hark.errors import UserError
 from hark.exchange.parity import Ids, Lazy, Side, recorded
 from hark.facts import LanguagePair

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.engine.request import Hypotheses, Request
+from hark.engine.interface import Hypotheses, Request
 from hark.engine.watch import SearchStep, Watch
 from hark.inspect.expectation import LIKELY
 

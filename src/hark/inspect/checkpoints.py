@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.bundle import Bundle
-from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.interface import AlignmentHeads
 from hark.errors import UserError
 from hark.inspect.attention import observe
 from hark.inspect.words import Spelling, merge_tokens

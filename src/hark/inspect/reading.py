@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hark.bundle import Bundle, name_of
 from hark.config import DecodeConfig
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.inspect.attention import Attention, AttentionKind, lay_out

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.bundle import Bundle, name_of
-from hark.engine.alignment_heads import AlignmentHeads
-from hark.engine.request import Hypothesis
+from hark.engine.interface import AlignmentHeads, Hypothesis
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.inspect.attention import Attention, AttentionKind, observe
@@ -30,7 +29,7 @@ from hark.inspect.words import Spelling
 from hark.model import Layout, Model, Transformer
 from hark.model.patterns import Pattern, match_heads
 from hark.text.vocabulary import SpecialIds, Vocabulary
-from hark.translate.load import Loaded, search_settings
+from hark.translate.load import Loaded
 from hark.translate.piece import Options
 from hark.translate.translator import Translator
 
@@ -119,7 +118,7 @@ def record(
 
     source, target: languages, for models of several pairs.
     """
-    settings = replace(search_settings(loaded.config.decode, dict(search)), sample=False, diverse=False)
+    settings = replace(loaded.config.decode.changed(search), sample=False, diverse=False)
     options = loaded.languages.choose(text, Options(settings, split=False, source=source, target=target))
     languages = loaded.languages.of(options)
     sentence, notes = first_sentence(text, languages[0])

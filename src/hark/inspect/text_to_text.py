@@ -13,7 +13,7 @@ import torch
 
 from hark.bundle import Bundle, name_of
 from hark.config import DecodeConfig
-from hark.engine.request import Hypothesis, Request, length_penalty
+from hark.engine.interface import Hypothesis, Request, length_penalty
 from hark.errors import UserError
 from hark.inspect.attention import count_layers, lay_out
 from hark.inspect.expectation import Expected, expectations

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
-from hark.engine.request import Hypothesis
+from hark.engine.interface import Hypothesis
 from hark.engine.torch import TorchEngine
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError

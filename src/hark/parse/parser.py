@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hark.engine.request import Request, TreeConstraint, TreeSymbols
+from hark.engine.interface import Request, TreeConstraint, TreeSymbols
 from hark.errors import UserError
 from hark.text.tokenizer import Tokenizer
 from hark.text.trees import CLOSE, TREES, Tree, as_source, build_tree, is_opening, is_word
-from hark.translate.load import Loaded, search_settings
+from hark.translate.load import Loaded
 
 _RULES = [
     (re.compile(pattern, re.IGNORECASE), replacement)
@@ -66,7 +66,7 @@ class Parser:
 
     def __init__(self, loaded: Loaded, **search: Any) -> None:
         self.loaded = loaded
-        self.search = search_settings(loaded.config.decode, search)
+        self.search = loaded.config.decode.changed(search)
         self.symbols = find_symbols(loaded)
 
     def parse(self, sentences: Iterable[Sequence[str]]) -> Iterator[ParsedSentence]:

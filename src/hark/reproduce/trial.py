@@ -15,7 +15,7 @@ from hark import configfile
 from hark.config import Config, DecodeConfig
 from hark.data.dataset import Dataset
 from hark.data.manifest import Role
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer, kernels

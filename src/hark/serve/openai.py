@@ -13,8 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from hark.config import Shape
-from hark.engine.interface import TooLongError
-from hark.engine.request import MOST_ALTERNATIVES
+from hark.engine.interface import MOST_ALTERNATIVES, TooLongError
 from hark.errors import MissingExtraError, UserError, require
 from hark.models import InstalledModel
 from hark.serve.bodies import CompactJson, Fields, Refusal, compact, read_json, refuse_with, shown

@@ -14,8 +14,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from hark.engine.interface import EngineError
-from hark.engine.request import BULK_EVERY
+from hark.engine.interface import BULK_EVERY, EngineError
 from hark.errors import HarkError
 from hark.facts import LanguagePair
 from hark.machine import available_cores

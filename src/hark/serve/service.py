@@ -18,7 +18,6 @@ from hark.text.address import Formality, choose_address
 from hark.text.detector import base_language, rank
 from hark.text.terms import Terms
 from hark.translate.choice import Choice
-from hark.translate.load import search_settings
 from hark.translate.piece import Options
 from hark.translate.translation import Sentence, Translation
 
@@ -337,7 +336,7 @@ class Service:
         source, target = chosen.source, chosen.target or job.target
         async with self.shelf.lease(chosen.model) as running:
             languages = running.loaded.languages
-            search = search_settings(running.loaded.config.decode, {"nbest": job.nbest} if job.nbest > 1 else {})
+            search = running.loaded.config.decode.changed({"nbest": job.nbest} if job.nbest > 1 else {})
             options = Options(
                 search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join,
                 detected=job.source is None, terms=job.terms, written_in=chosen.written_in,

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
+from hark.engine.interface import Answer, Hypothesis, LikelyTokens, Request
 from hark.engine.opening import ComputePrecision, open_engine
-from hark.engine.request import Answer, Hypothesis, LikelyTokens, Request
 from hark.errors import HarkError, UserError, require
 from hark.models import named_folder
 from hark.settings import SettingError

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from hark.engine.request import LikelyTokens
+from hark.engine.interface import LikelyTokens
 from hark.text.vocabulary import Vocabulary
 
 FRAME = "x"

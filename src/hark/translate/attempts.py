@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from hark.config import DecodeConfig
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.text import protect, segments
 from hark.text.address import Address
 from hark.text.protect import Item

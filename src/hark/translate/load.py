@@ -1,21 +1,19 @@
 """A model that translates: loads a bundle, and its engine at the first translation."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from hark.bundle import Bundle
-from hark.config import WIDEST, Config, DecodeConfig
 from hark.engine.interface import Engine, TokenPair
 from hark.engine.opening import ComputePrecision, EngineName, open_engine
 from hark.errors import UserError, require
-from hark.facts import Facts, LanguagePair
+from hark.facts import LanguagePair
 from hark.machine import check_workers
 from hark.models import find_named, find_pair, phrases_folder
-from hark.settings import SettingError
 from hark.text.address import Formality, check_form, choose_address
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import open_phrases
@@ -49,20 +47,6 @@ class EngineOptions(NamedTuple):
     threads: int | None = None
 
 
-class PerPair(Generic[Value]):
-    """Opens something for a pair of languages at its first use: once, also if several threads need it."""
-
-    def __init__(self, open_one: Callable[[str, str], Value]) -> None:
-        self._open_one, self._lock = open_one, RLock()
-        self.opened: dict[LanguagePair, Value] = {}
-
-    def __call__(self, source: str, target: str) -> Value:
-        with self._lock:
-            if (source, target) not in self.opened:
-                self.opened[source, target] = self._open_one(source, target)
-            return self.opened[source, target]
-
-
 class Loaded:
     """A loaded model, as returned by `hark.load`: translates, and gives access to settings, facts and vocabularies.
 
@@ -86,15 +70,15 @@ class Loaded:
         """`pair`: translate between these languages only, as if the model knew no others."""
         check_workers(threads, "--threads")
         self.bundle = Bundle.open(path, wait=False)
+        self.config, self.facts = self.bundle.config, self.bundle.facts
         if not self.facts.pairs:
             raise UserError(f"{self.bundle.folder}: does not translate: it {self.bundle.purpose}")
         self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self.engine_options = EngineOptions(engine, device, precision, threads)
-        self.phrases = PerPair(lambda source, target: open_phrases(source, target, phrases_folder()))
+        self.phrases = cache(lambda source, target: open_phrases(source, target, phrases_folder()))
         """The phrase table of a language pair: hark's entries, overridden by the user's."""
-        # Not a method of this object: a cycle would keep the engine until the garbage collector comes round.
-        self._reverse = PerPair(partial(open_reverse, self.bundle.folder, self.engine_options))
+        self._reverse: dict[LanguagePair, Loaded | None] = {}
         self._lock = RLock()
 
     @classmethod
@@ -102,14 +86,6 @@ class Loaded:
         """Load the model that a folder, a run, a name or a pair of languages names (`hark.models.find_named`)."""
         folder, pair = find_named(name)
         return cls(folder, **engine, pair=pair)
-
-    @property
-    def config(self) -> Config:
-        return self.bundle.config
-
-    @property
-    def facts(self) -> Facts:
-        return self.bundle.facts
 
     @property
     def card(self) -> str:
@@ -188,10 +164,9 @@ class Loaded:
             formal unless the text is plainly informal; None: what the model makes of each sentence.
         search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
         """
-        settings = search_settings(self.config.decode, search)
         options = Options(
-            settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms,
-            written_in=written_in, formality=formality, second_look=check,
+            self.config.decode.changed(search), split, align, protect, source, target, join=join, tidy=tidy,
+            detect=detect, terms=terms, written_in=written_in, formality=formality, second_look=check,
         )  # fmt: skip
         check_form(formality)
         if formality in ("formal", "informal"):
@@ -235,7 +210,11 @@ class Loaded:
         """The installed model of the opposite direction, this one if it has both; None if there is none."""
         if target in self.source_vocabulary.scheme.sources_of(source):
             return self
-        return self._reverse(source, target)
+        with self._lock:
+            if (source, target) not in self._reverse:
+                found = find_pair((target, source), beside=self.bundle.folder)
+                self._reverse[source, target] = Loaded(found, *self.engine_options) if found else None
+            return self._reverse[source, target]
 
     def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
         """Have the model of the reverse direction, if one is installed, check the sentences that are not certain. A
@@ -255,27 +234,6 @@ class Loaded:
         self.__dict__.pop("translator", None)
         if (engine := self.__dict__.pop("engine", None)) is not None:
             engine.close()
-        for each in self._reverse.opened.values():
+        for each in self._reverse.values():
             if each is not None:
                 each.close()
-
-
-def open_reverse(folder: Path, options: EngineOptions, source: str, target: str) -> Loaded | None:
-    """The installed model of the opposite direction, those beside `folder` first; None if there is none."""
-    found = find_pair((target, source), beside=folder)
-    return Loaded(found, *options) if found else None
-
-
-def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
-    """Return the settings with `changes` applied. `nbest` widens the beam if `beam` is not among the changes."""
-    if not changes:
-        return search
-    if "nbest" in changes and "beam" not in changes:
-        changes = {**changes, "beam": max(search.beam, min(changes["nbest"], WIDEST))}
-    try:
-        return replace(search, **changes)
-    except SettingError as error:
-        raise UserError(f"decode.{error}") from None
-    except TypeError:
-        unknown = ", ".join(sorted(set(changes) - set(search.__dataclass_fields__)))
-        raise UserError(f"{unknown}: no such search setting; list them with hark config --explain") from None

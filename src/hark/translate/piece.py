@@ -5,7 +5,7 @@ from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hark.config import DecodeConfig
-from hark.engine.request import Hypotheses, Request
+from hark.engine.interface import Hypotheses, Request
 from hark.text import protect, spelling
 from hark.text.address import Address, Formality, addresses, contradicts, form_of
 from hark.text.protect import Item

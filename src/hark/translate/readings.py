@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, takewhile
 
-from hark.engine.request import Hypothesis, Request
+from hark.engine.interface import Hypothesis, Request
 from hark.text import protect
 from hark.text.limits import LimitChange, compare_limits
 from hark.text.numbers import NumberChange, compare_numbers

@@ -16,8 +16,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from hark.config import WIDEST
-from hark.engine.interface import Engine, TokenPair
-from hark.engine.request import Hypotheses, Request, ScoreRequest
+from hark.engine.interface import Engine, Hypotheses, Request, ScoreRequest, TokenPair
 from hark.facts import LanguagePair
 from hark.text.address import Address
 from hark.text.vocabulary import Coder

@@ -16,8 +16,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, RLock, get_ident
 from typing import Any, Generic, TypeVar
 
-from hark.engine.interface import Engine, EngineError
-from hark.engine.request import Answer, Hypotheses, Hypothesis, Request, ScoreRequest
+from hark.engine.interface import Answer, Engine, EngineError, Hypotheses, Hypothesis, Request, ScoreRequest
 from hark.errors import HarkError
 
 Outcome = TypeVar("Outcome")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from typing import Literal, Protocol, get_args
 
-from hark.engine.request import length_penalty
+from hark.engine.interface import length_penalty
 from hark.text.address import Address
 from hark.text.paragraphs import Unit, wrap
 from hark.text.rewrite import Rewriting, Span

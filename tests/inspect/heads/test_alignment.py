@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.interface import AlignmentHeads
 from hark.errors import UserError
 from hark.inspect.attention import Head
 from hark.inspect.heads.alignment import (

@@ -109,7 +109,7 @@ def test_bleu_is_that_of_the_search_output(lead: tuple[int, ...], monkeypatch: p
     from sacrebleu.metrics.bleu import BLEU
 
     from hark.config import DecodeConfig
-    from hark.engine.request import Request
+    from hark.engine.interface import Request
     from hark.inspect.heads.importance import bleu
     from hark.text.tokenizer import Tokenizer
     from tests.translate.stub import tokenizer

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from hark import bundle as bundling
 from hark.bundle import Bundle
-from hark.engine.alignment_heads import AlignmentHeads, Step
+from hark.engine.interface import AlignmentHeads, Request
 from hark.engine.opening import EngineName
-from hark.engine.request import Request
 from hark.facts import AlignmentFacts
+from hark.facts import AlignmentStep as Step
 from hark.inspect.attention import Head
 from hark.inspect.heads.alignment import Combination
 from hark.inspect.heads.table import store

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines
-from hark.engine.alignment_heads import AlignmentHeads, Step
+from hark.engine.interface import AlignmentHeads
 from hark.errors import UserError
+from hark.facts import AlignmentStep as Step
 from hark.inspect.attention import Head
 
 LINK = re.compile(r"(\d+)([-p?])(\d+)")

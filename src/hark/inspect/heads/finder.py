@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal
 
 import numpy as np
 
-from hark.engine.alignment_heads import Step
+from hark.facts import AlignmentStep as Step
 from hark.inspect.attention import KINDS, Attention, Head, every_head, observe_many
 from hark.inspect.heads.alignment import (
     ROUNDS,

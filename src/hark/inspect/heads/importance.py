@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from hark.config import DecodeConfig
-from hark.engine.request import Request
+from hark.engine.interface import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.inspect.attention import Head, batches, every_head, lay_out, rectangle

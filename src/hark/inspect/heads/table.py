@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import product
 
 from hark.bundle import Bundle, write_facts
-from hark.engine.alignment_heads import Step
 from hark.facts import AlignmentFacts
+from hark.facts import AlignmentStep as Step
 from hark.inspect.attention import KINDS
 from hark.inspect.heads.alignment import STEPS, Combination
 from hark.inspect.heads.finder import FoundHead, HeadReport, TextFigures
