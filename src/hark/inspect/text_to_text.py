@@ -24,7 +24,6 @@ from hark.model import Transformer
 from hark.model.weights import load_model
 from hark.text.opening import open_vocabularies
 from hark.text.vocabulary import Vocabulary
-from hark.translate.load import search_settings
 
 MAX_TOKENS = 256
 """Maximum tokens to generate by default, as `hark generate`; fewer if a page shows fewer."""
@@ -101,7 +100,7 @@ def record_search(
     most = min(MAX_TOKENS, max(1, room - len(lead))) if max_tokens is None else max_tokens
     check_length(loaded, source_ids, len(lead) + most, room, "the output may get")
     plain = DecodeConfig(beam=1, alpha=loaded.bundle.config.decode.alpha)
-    settings = replace(search_settings(plain, dict(changes)), sample=False, diverse=False)
+    settings = replace(plain.changed(dict(changes)), sample=False, diverse=False)
     recorder, engine = watched(loaded)
     ((_, (best, *_)),) = engine.run([Request(source_ids, settings, lead, longest=len(lead) + most)])
     engine.close()
