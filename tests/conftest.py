@@ -41,12 +41,36 @@ SLOW = (
 """Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
 
 
+LARGE = 1 << 24
+"""Bytes that take longer to hash than the clock of a file system takes to tick."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Import fixtures, and so PyTorch, except in the process that only distributes tests to others."""
     if "PYTEST_XDIST_WORKER" in os.environ or not config.getoption("numprocesses", None):
         gc.disable()  # until everything is collected: see below
         for module in FIXTURES:
             config.pluginmanager.import_plugin(module)
+        hash_large_files_once()
+
+
+def hash_large_files_once() -> None:
+    """Whoever opens the shipped model or public weights hashes them, which takes up to a second each time. Small files
+    are hashed as ever: one that is damaged in place may have the same size and time."""
+    from hark import manifest
+
+    hash_file, known = manifest.sha256, dict[tuple[int, ...], str]()
+
+    def hash_once(path: Path) -> str:
+        found = path.stat()
+        if found.st_size < LARGE:
+            return hash_file(path)
+        state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        if state not in known:
+            known[state] = hash_file(path)
+        return known[state]
+
+    manifest.sha256 = hash_once
 
 
 @pytest.hookimpl(wrapper=True)
@@ -71,15 +95,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.getoption("-m") == "not slow" and is_slow(collection_path) else None
 
 
-PLACES = {"benchmarks": "", "exchange": "", "distil": "i", "train": "i"}
-"""Where folders are sorted to, if not by their names. Two workers begin with half of the tests each. Tests that import
-transformers are together, and so are those that fork from a process with PyTorch, so that only one worker has to do
-that. Last are tests without costly fixtures, which the worker that is done first takes from the other."""
+PLACES = {
+    "benchmarks": "", "exchange": "", "tasks": "", "model/test_relative.py": "",
+    "end_to_end/test_public_weights.py": "", "distil": "i", "train": "i",
+}  # fmt: skip
+"""Where folders and files are sorted to, if not by the names of folders. Two workers begin with half of the tests each.
+Tests that import transformers are together, and so are those that fork from a process with PyTorch, so that only one
+worker has to do that. Last are tests without costly fixtures, which the worker that is done first takes from the
+other."""
 
 
 def place_of(item: pytest.Item) -> tuple[str, str]:
-    folder = item.path.relative_to(Path(__file__).parent).parts[0]
-    return PLACES.get(folder, folder), folder
+    path = item.path.relative_to(Path(__file__).parent)
+    folder = path.parts[0]
+    return PLACES.get(path.as_posix(), PLACES.get(folder, folder)), folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -47,15 +47,10 @@ def write(folder, name, text):
     return paths
 
 
-def prepare_variants(folder, corpora, **shares):
-    """Prepare a dataset with augmented variants; check that it is independent of the number of processes."""
+def prepare_variants(folder, corpora, processes=1, **shares):
+    """Prepare a dataset with augmented variants."""
     train = tuple(CorpusConfig(*write(folder, name, text), name=name) for name, text in corpora.items())
     dev = (CorpusConfig(*write(folder, "dev", pairs(20))),)
     clean = CleanConfig(language=1.0)
     data = DataConfig(train=train, dev=dev, vocab_size=310, clean=clean, augment=AugmentConfig(**shares))
-    dataset, other = (prepare(Config(data=data), folder / f"with-{n}", processes=n).dataset for n in (1, 2))
-    for corpus in corpora:
-        for name in ("source.tokens", "target.tokens"):
-            files = [each.folder / "train" / corpus / name for each in (dataset, other)]
-            assert files[0].read_bytes() == files[1].read_bytes()
-    return dataset
+    return prepare(Config(data=data), folder / f"with-{processes}", processes).dataset
