@@ -1,22 +1,10 @@
 """The model card, rendered from facts."""
 
-import pytest
-
 from hark import card as card_measures
 from hark.card import describe_pairs, render
 from hark.config import ModelConfig
 from hark.evaluate.measures import TITLES
-from hark.facts import (
-    Facts,
-    LabelFacts,
-    MakingFacts,
-    MeasuredScore,
-    ScoreFacts,
-    SetScores,
-    SetSpeed,
-    SpeedFacts,
-    TextFacts,
-)
+from hark.facts import Facts, LabelFacts, MakingFacts, MeasuredScore, ScoreFacts, SetScores, TextFacts
 from tests.test_facts import FULL
 
 MODEL = ModelConfig(d_model=64, d_ff=128, n_heads=4, n_encoder_layers=3, n_decoder_layers=1, vocab_size=9000)
@@ -42,23 +30,17 @@ def test_a_card_with_all_facts() -> None:
         "Not compared with x (--no-check).",
         "| europarl | 1,234,567 | Debates | Source: European Parliament |",
         "| tatoeba |  | Sentences | Source: [Tatoeba](https://tatoeba.org); [CC BY 2.0 FR](https://x.org/by) |",
-        "| test (en to de) | 2,000 | 25.9 ±0.9 | 55.0 | 26.3 ±0.9 | 0.4 |",
+        "| test (en to de) | 2,000 | 25.9 ±0.9 | 55.0 |",
         "- BLEU: `tok:13a`",
         "Measured during training at step 7. Dev sets are not trained on, but may have chosen the step.",
         "| dev set | nll (nats per token) | perplexity | BLEU |",
         "| news | 1.25 | 3.49 | 12.35 |",
         "| talks | 7.5 | 1,808 |  |",
-        "| test | 99 | 22 | 4.5 |",
-        "| other | 50 |  |  |",
-        "| lower case | 3 of 6 |",
-        "| **all** | **13 of 18** |",
-        "| CAPITALS | 990 | 39.1 (41.2) |",
         "It knows nothing of physics.",
         "Name the sources.",
     ):
         assert line in text.splitlines(), line
     assert "6 + 6 layers: 63,084,544 weights" in text
-    assert "7 of 9 translations keep the name" in text
     assert "The training text contains no sentence of the test sets below" in text
     assert "not measured" not in text
     assert "only on the dev sets" not in text  # there are test sets
@@ -132,11 +114,3 @@ def test_scores_of_many_directions_are_matrices() -> None:
     assert "- BLEU: `signature`" in card
     assert "europarl (de to en)" not in card
     assert "\n\n\n" not in card
-
-
-@pytest.mark.parametrize(("repeats", "said"), [(1, "text to text, one run, at most"), (3, "best of 3 runs, at most")])
-def test_speed_of_one_or_several_runs(repeats: int, said: str) -> None:
-    speed = SpeedFacts("CTranslate2", 2, 300, repeats, (SetSpeed("europarl-test", 18.4),))
-    card = render(Facts((("en", "de"),), speed=speed), ModelConfig())
-    assert said in card
-    assert "| europarl-test | 18 |" in card

@@ -11,9 +11,7 @@ from hark.errors import UserError
 from hark.facts import (
     MINOR,
     AlignmentFacts,
-    EverydayFacts,
     Facts,
-    Hits,
     LabelFacts,
     MakingFacts,
     MeasuredScore,
@@ -22,10 +20,7 @@ from hark.facts import (
     ParityProof,
     ScoreFacts,
     SetScores,
-    SetSpeed,
     ShortlistFacts,
-    SpeedFacts,
-    SpellingScores,
     TextFacts,
     VocabularyFacts,
     dump_facts,
@@ -53,20 +48,11 @@ FULL = Facts(
                 "test",
                 2000,
                 {"bleu": MeasuredScore(25.864394601843166, 0.87), "chrf2": MeasuredScore(55.0)},
-                {"bleu": MeasuredScore(26.2644, 0.9)},
                 ("en", "de"),
             ),
         ),
         resamples=1000,
         held_out=True,
-    ),
-    speed=SpeedFacts("CTranslate2", 2, 300, 5, (SetSpeed("test", 99.0, 22.0), SetSpeed("other", 50.4))),
-    everyday=EverydayFacts(
-        {"lower_case": Hits(3, 6), "words": Hits(10, 12)},
-        "sample",
-        (SpellingScores("CAPITALS", 990, {"bleu": 39.125}, {"bleu": 41.25}),),
-        {"bleu": "tok:13a"},
-        Hits(7, 9),
     ),
     making=MakingFacts(
         weights="step 7",
@@ -171,9 +157,14 @@ def test_keys_of_a_newer_hark_are_ignored_and_not_lost() -> None:
         dump_facts(newer)
 
 
+def test_keys_from_before_the_first_release_are_ignored() -> None:
+    old = {"speed": {"cores": 2}, "everyday": {"lines": {}}, "scores__sets__0__teacher": {"bleu": {"score": 26.0}}}
+    assert parse(change(**old)) == FULL
+
+
 def test_unmeasured_drops_measurements() -> None:
     bare = FULL.unmeasured
-    assert (bare.scores, bare.speed, bare.everyday, bare.parity, bare.summary) == (None, None, None, (), "")
+    assert (bare.scores, bare.parity, bare.summary) == (None, (), "")
     assert (bare.unsure, bare.unsure_directions) == (None, {})
     assert (bare.text, bare.making) == (FULL.text, replace(FULL.making, step=None, dev={}))
 

@@ -1,14 +1,10 @@
-"""The model card: Markdown for people, rendered from facts and settings, and never parsed.
-
-Scores, speed and everyday input are tables.
-"""
+"""The model card: Markdown for people, rendered from facts and settings, and never parsed. Scores are tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hark.config import ModelConfig
 from hark.facts import (
     AlignmentFacts,
-    EverydayFacts,
     Facts,
     LanguagePair,
     MakingFacts,
@@ -18,7 +14,6 @@ from hark.facts import (
     ParityProof,
     ScoreFacts,
     SetScores,
-    SpeedFacts,
     TextFacts,
 )
 
@@ -87,13 +82,11 @@ def sizes(of_set: Mapping[LanguagePair, SetScores]) -> str:
 
 
 def score_table(scores: ScoreFacts, measures: Sequence[str]) -> Iterator[str]:
-    has_teacher = any("bleu" in of_set.teacher for of_set in scores.sets) and "bleu" in measures
     heads = ["test set", "sentences", *(TITLES[each] for each in measures)]
-    heads += ["teacher's BLEU", "BLEU loss"] if has_teacher else []
-    rows = []
-    for each in scores.sets:
-        row = [name_of_set(each), f"{each.sentences:,}", *(show(each.scores, measure) for measure in measures)]
-        rows.append(row + ([show(each.teacher, "bleu"), loss(each)] if has_teacher else []))
+    rows = [
+        [name_of_set(each), f"{each.sentences:,}", *(show(each.scores, measure) for measure in measures)]
+        for each in scores.sets
+    ]
     yield from table(heads, rows)
 
 
@@ -108,12 +101,6 @@ def show(scores: Mapping[str, MeasuredScore], measure: str) -> str:
     places = 4 if measure == "comet" else 1
     interval = f" ±{score.confidence:.{places}f}" if score.confidence is not None else ""
     return f"{score.score:.{places}f}{interval}"
-
-
-def loss(of_set: SetScores) -> str:
-    if "bleu" not in of_set.teacher or "bleu" not in of_set.scores:
-        return ""
-    return f"{of_set.teacher['bleu'].score - of_set.scores['bleu'].score:.1f}"
 
 
 def signature_lines(signatures: Mapping[str, str]) -> Iterator[str]:
@@ -136,48 +123,6 @@ def dev_lines(facts: Facts) -> Iterator[str]:
 
 def show_measured(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-
-
-def speed_lines(speed: SpeedFacts) -> Iterator[str]:
-    has_teacher = any(each.teacher for each in speed.sets)
-    heads = ["sentences per second", "this model", *(["teacher", "speed-up"] if has_teacher else [])]
-    rows = []
-    for each in speed.sets:
-        row = [each.name, f"{each.sentences_per_second:.0f}"]
-        if each.teacher:
-            row += [f"{each.teacher:.0f}", f"{each.sentences_per_second / each.teacher:.1f}"]
-        rows.append(row + [""] * (len(heads) - len(row)))
-    yield from table(heads, rows)
-    yield ""
-    runs = "one run" if speed.repeats == 1 else f"best of {speed.repeats} runs"
-    yield (f"{speed.engine}, {speed.cores} cores, text to text, {runs}, at most {speed.sentences:,} sentences per set.")
-
-
-def everyday_lines(everyday: EverydayFacts) -> Iterator[str]:
-    yield "Informal input, each line with a check of its translation (`benchmarks/everyday.toml`):"
-    yield ""
-    rows = [[kind.replace("_", " "), f"{each.hold} of {each.of}"] for kind, each in everyday.lines.items()]
-    hold, of = (sum(getattr(each, key) for each in everyday.lines.values()) for key in ("hold", "of"))
-    yield from table(["kind", "passed"], [*rows, ["**all**", f"**{hold} of {of}**"]])
-    if everyday.spellings:
-        yield ""
-        yield f"The sentences of {everyday.test_set} spelled differently; in brackets, the original spelling:"
-        yield ""
-        measures = list(everyday.signatures)
-        rows = [
-            [each.name, f"{each.sentences:,}"]
-            + [f"{each.scores[name]:.1f} ({each.plain[name]:.1f})" for name in measures]
-            for each in everyday.spellings
-        ]
-        yield from table(["source", "sentences", *(TITLES.get(name, name) for name in measures)], rows)
-        yield ""
-        yield from signature_lines(everyday.signatures)
-    if everyday.names:
-        yield ""
-        yield (
-            f"With names of people replaced by others, {everyday.names.hold} of {everyday.names.of} translations keep "
-            "the name."
-        )
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -208,8 +153,6 @@ def render(facts: Facts, model: ModelConfig) -> str:
         ("Training text and attribution", text_lines(facts.text, facts.scores)),
         ("Scores", score_lines(facts.scores) if facts.scores else ()),
         ("Scores on the dev sets", dev_lines(facts)),
-        ("Speed", speed_lines(facts.speed) if facts.speed else ()),
-        ("Everyday input", everyday_lines(facts.everyday) if facts.everyday else ()),
         ("Limits", [facts.limits] if facts.limits else ()),
         ("Licence", [facts.licence_terms] if facts.licence_terms else ()),
     ]

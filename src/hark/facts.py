@@ -38,6 +38,10 @@ LabelsOf = Literal["text", "words"]
 ParentRole = Literal["teacher", "start", "averaged"]
 
 
+RETIRED = frozenset({"speed", "everyday", "teacher"})
+"""Keys that hark wrote before its first release; they are ignored."""
+
+
 class FactError(UserError):
     """A fact is missing, unknown or of the wrong type."""
 
@@ -112,8 +116,6 @@ class SetScores:
     name: str
     sentences: int
     scores: dict[str, MeasuredScore]
-    teacher: dict[str, MeasuredScore] = field(default_factory=dict)
-    """The teacher's scores on the same set."""
     pair: LanguagePair | None = None
     """The language pair, if the model has several."""
 
@@ -129,60 +131,6 @@ class ScoreFacts:
     """Bootstrap resamples behind the confidence."""
     held_out: bool = False
     """Whether the sentences of these sets were removed from the training text."""
-
-
-@dataclass(frozen=True)
-class SetSpeed:
-    """The speed on one test set."""
-
-    name: str
-    sentences_per_second: float
-    teacher: float | None = None
-    """Sentences per second of the teacher, measured side by side."""
-
-
-@dataclass(frozen=True)
-class SpeedFacts:
-    """The speed on all test sets, and how it was measured."""
-
-    engine: str
-    cores: int
-    sentences: int
-    """Maximum per set."""
-    repeats: int
-    """Runs, of which the fastest counts."""
-    sets: tuple[SetSpeed, ...]
-
-
-@dataclass(frozen=True)
-class Hits:
-    """The number of translations that pass a check, and their total."""
-
-    hold: int
-    of: int
-
-
-@dataclass(frozen=True)
-class SpellingScores:
-    """Scores on a test set with the source spelled differently, and on the original (`plain`), scored the same way."""
-
-    name: str
-    sentences: int
-    scores: dict[str, float]
-    plain: dict[str, float]
-
-
-@dataclass(frozen=True)
-class EverydayFacts:
-    """Results on informal input, each line with checks of its translation (`benchmarks/everyday.py`)."""
-
-    lines: dict[str, Hits]
-    """By kind of input."""
-    test_set: str = ""
-    spellings: tuple[SpellingScores, ...] = ()
-    signatures: dict[str, str] = field(default_factory=dict)
-    names: Hits | None = None
-    """Translations that keep the name of a person inserted into the source."""
 
 
 @dataclass(frozen=True)
@@ -293,8 +241,6 @@ class Facts:
     alignment: AlignmentFacts | None = None
     text: tuple[TextFacts, ...] = ()
     scores: ScoreFacts | None = None
-    speed: SpeedFacts | None = None
-    everyday: EverydayFacts | None = None
     unsure: float | None = None
     """Mean negative log-probability per token above which a translation is flagged as unsure; None: the default. A
     model trained on human translations is less confident than one trained on a teacher's, at the same quality."""
@@ -326,7 +272,7 @@ class Facts:
         """A copy without measurements, for a model with other weights. Drops `summary` too, which may quote scores."""
         making = replace(self.making, step=None, dev={})
         without = replace(self, making=making, unsure=None, unsure_directions={}, parity=())
-        return replace(without, summary="", scores=None, speed=None, everyday=None)
+        return replace(without, summary="", scores=None)
 
 
 FACTS = "facts.json"
@@ -404,7 +350,7 @@ def _build(kind: type[Built], tree: Any, key: str, ignore_unknown: bool) -> Buil
         raise FactError(key, f"must be an object, not {_shown(tree)}")
     kinds, required = _declared(cast(Any, kind))
     for name in tree:
-        if name not in kinds and not ignore_unknown:
+        if name not in kinds and name not in RETIRED and not ignore_unknown:
             raise FactError(_under(key, name), f"no such fact; choose from {', '.join(kinds)}")
     for name in required:
         if name not in tree:

@@ -31,8 +31,8 @@ SMALLER = {
         "train.eval_steps=2", "train.save_steps=2", "decode.max_extra=5",
     ],
     "train fine-tune": [
-        "batches.batch_tokens=48", "batches.max_length=24", "train.steps=1", "train.warmup_steps=1",
-        "train.eval_steps=1",
+        "batches.batch_tokens=48", "batches.max_length=24", "train.steps=2", "train.warmup_steps=1",
+        "train.eval_steps=2",
     ],
     "prepare parse-small": ["--processes", "1"],
     "train parse-small": [

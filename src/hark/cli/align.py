@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,10 +34,10 @@ def find_languages(
     from hark.text.detector import guess_language, known_languages
 
     found: list[str] = []
-    for document, path, code, option in zip(documents, paths, given, ("-s", "-t"), strict=True):
+    for document, path, code, name in zip(documents, paths, given, ("-s", "-t"), strict=True):
         guess = code or guess_language("".join(sample(document, SAMPLE_CHARS)), sorted(known_languages()))
         if guess is None:
-            raise UserError(f"{path}: cannot detect the language; set it with {option}")
+            raise UserError(f"{path}: cannot detect the language; set it with {name}")
         found.append(guess)
     if found[0] == found[1]:
         raise UserError(f"{paths[0]} and {paths[1]} are both in {found[0]}; set the languages with -s and -t")
@@ -105,22 +104,16 @@ EXAMPLES = (
 
 
 def align(
-    source_path: Annotated[Path, typer.Argument(metavar="PATH", help="A document, or a folder of documents.")],
-    target_path: Annotated[Path, typer.Argument(metavar="PATH", help="Its translation, or a folder of them.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="Write the pairs to this .tsv or .tmx file.")
-    ],
-    source: Annotated[
-        str | None, typer.Option("-s", "--source", metavar="LANG", help="Language of the first; detected by default.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option("-t", "--target", metavar="LANG", help="Language of the second; detected by default.")
-    ] = None,
+    source_path: Annotated[Path, argument("PATH", "A document, or a folder of documents.")],
+    target_path: Annotated[Path, argument("PATH", "Its translation, or a folder of them.")],
+    output: Annotated[Path, option("-o --output", "FILE", "Write the pairs to this .tsv or .tmx file.")],
+    source: Annotated[str | None, option("-s --source", "LANG", "Language of the first; detected by default.")] = None,
+    target: Annotated[str | None, option("-t --target", "LANG", "Language of the second; detected by default.")] = None,
     model: options.Model = None,
     use_model: Annotated[
-        bool, typer.Option("--model-words/--no-model-words", help="Compare words with the model's own translations.")
+        bool, switch("--model-words/--no-model-words", "Compare words with the model's own translations.")
     ] = True,
-    drop_low: Annotated[bool, typer.Option("--drop-low", help="Leave out pairs with a low score.")] = False,
+    drop_low: Annotated[bool, switch("--drop-low", "Leave out pairs with a low score.")] = False,
     force: options.Force = False,
     device: options.Device = "auto",
     threads: options.Threads = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hark.cli import options
+from hark.cli.options import argument, option
 
 EXAMPLES = (
     "hark average runs/mine -o mine",
@@ -15,14 +16,10 @@ EXAMPLES = (
 
 
 def average(
-    models: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN|MODEL...", help="A run, or several models: folders, runs or names."),
-    ],
+    models: Annotated[list[str], argument("RUN|MODEL...", "A run, or several models: folders, runs or names.")],
     output: options.NewModel,
     last: Annotated[
-        int | None,
-        typer.Option("--last", min=1, metavar="N", help="Checkpoints to average; by default train.average_last."),
+        int | None, option("--last", "N", "Checkpoints to average; by default train.average_last.", min=1)
     ] = None,
     weights: options.Storage = "float32",
     force: options.Force = False,

@@ -8,9 +8,8 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -28,20 +27,15 @@ MOST_IN_TABLE = 20
 
 def classify(
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of lines; - or nothing for stdin."),
+        list[str] | None, argument("[TEXT|FILE|-]", "Text, or a file of lines; - or nothing for stdin.")
     ] = None,
     model: options.Model = None,
     labelled: Annotated[
         Path | None,
-        typer.Option(
-            "--labelled",
-            metavar="FILE",
-            help="Score the model on a file with labels, in the form that hark prepare reads.",
-        ),
+        option("--labelled", "FILE", "Score the model on a file with labels, in the form that hark prepare reads."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Labels of each text or word.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line.")] = False,
+    top: Annotated[int, option("--top", "N", "Labels of each text or word.", min=1)] = 1,
+    as_json: Annotated[bool, switch("--json", "Print a JSON object per line.")] = False,
     truncate: options.Truncate = False,
     errors: options.Errors = "strict",
     device: options.Device = "auto",

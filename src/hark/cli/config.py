@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import option, switch
 from hark.cli.streams import write_text
 from hark.config import Config, CorpusConfig
 from hark.errors import UserError
@@ -20,11 +19,9 @@ EXAMPLES = (
 def config(
     recipe: options.Recipe = None,
     overrides: options.Overrides = None,
-    recipes: Annotated[bool, typer.Option("--recipes", help="List the built-in recipes.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain every setting.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - for stdout.")
-    ] = None,
+    recipes: Annotated[bool, switch("--recipes", "List the built-in recipes.")] = False,
+    explain: Annotated[bool, switch("--explain", "Explain every setting.")] = False,
+    output: Annotated[Path | None, option("-o --output", "FILE", "Write to this file; - for stdout.")] = None,
 ) -> None:
     """Show or explain settings, or list recipes.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hark.cli import options
+from hark.cli.options import option
 
 if TYPE_CHECKING:
     from hark.distil.distil import Distilled
@@ -17,29 +18,20 @@ reference cycles; at the default threshold, it took a sixth of the host's time.
 Log: docs/results/logs/decoding/decode-host.txt."""
 
 
-EXAMPLES = (
-    "hark distil runs/teacher mine -o distilled",
-    "hark distil runs/teacher mine --limit 1000 --beam 1 -o try",
-)
+EXAMPLES = ("hark distil runs/teacher mine -o distilled", "hark distil runs/teacher mine --limit 1000 --beam 1 -o try")
 
 
 def distil(
     teacher: options.OneModel,
     dataset: options.PreparedText,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the text to this folder.")],
-    beam: Annotated[
-        int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size; by default the teacher's.")
-    ] = None,
+    output: Annotated[Path, option("-o --output", "FOLDER", "Write the text to this folder.")],
+    beam: Annotated[int | None, option("--beam", "N", "Beam size; by default the teacher's.", min=1)] = None,
     search: options.Search = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="Only the first N pairs of each corpus.")
-    ] = None,
+    limit: Annotated[int | None, option("--limit", "N", "Only the first N pairs of each corpus.", min=1)] = None,
     engine: options.Engine = "auto",
     device: options.Device = "auto",
     precision: options.Precision = "auto",
-    processes: Annotated[
-        int | None, typer.Option("--processes", min=1, metavar="N", help="Processes that detokenise.")
-    ] = None,
+    processes: Annotated[int | None, option("--processes", "N", "Processes that detokenise.", min=1)] = None,
     force: options.Force = False,
 ) -> None:
     """Translate a dataset with a teacher, to train a smaller model on.

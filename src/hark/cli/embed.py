@@ -7,9 +7,8 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -26,16 +25,14 @@ DIGITS = 7
 
 def embed(
     texts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="Texts, or a file of lines; - or nothing for stdin."),
+        list[str] | None, argument("[TEXT|FILE|-]", "Texts, or a file of lines; - or nothing for stdin.")
     ] = None,
     model: options.Model = None,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write an array (.npy) or lines of JSON; - for stdout."),
+        Path | None, option("-o --output", "FILE", "Write an array (.npy) or lines of JSON; - for stdout.")
     ] = None,
     similarity: Annotated[
-        bool, typer.Option("--similarity", help="Print the cosine of every two texts instead of vectors.")
+        bool, switch("--similarity", "Print the cosine of every two texts instead of vectors.")
     ] = False,
     truncate: options.Truncate = False,
     errors: options.Errors = "strict",

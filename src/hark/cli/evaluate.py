@@ -9,6 +9,7 @@ import typer
 
 from hark.cli import completion as candidates
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.cli.streams import STDOUT, check_new_file, print_note, shown_count, write_text
 from hark.errors import UserError, require
 
@@ -32,23 +33,14 @@ EXAMPLES = (
 
 def evaluate(
     bundles: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[MODEL]...", help="Models: folders, runs or names.", autocompletion=candidates.models),
+        list[str] | None, argument("[MODEL]...", "Models: folders, runs or names.", autocompletion=candidates.models)
     ] = None,
-    source: Annotated[
-        list[Path] | None,
-        typer.Option("--source", metavar="FILE", help="Source text of a test set. Repeatable."),
-    ] = None,
+    source: Annotated[list[Path] | None, option("--source", "FILE", "Source text of a test set. Repeatable.")] = None,
     reference: Annotated[
-        list[Path] | None,
-        typer.Option("--reference", metavar="FILE", help="Reference, line by line; one per --source."),
+        list[Path] | None, option("--reference", "FILE", "Reference, line by line; one per --source.")
     ] = None,
-    name: Annotated[
-        list[str] | None, typer.Option("--name", metavar="NAME", help="Name of a test set; by default its file name.")
-    ] = None,
-    dataset: Annotated[
-        Path | None, typer.Option("--dataset", metavar="DATASET", help="Use all test sets of a prepared dataset.")
-    ] = None,
+    name: Annotated[list[str] | None, option("--name", "NAME", "Name of a test set; by default its file name.")] = None,
+    dataset: Annotated[Path | None, option("--dataset", "DATASET", "Use all test sets of a prepared dataset.")] = None,
     source_language: Annotated[
         str | None,
         options.language("-s", "--source-language", "Only test sets from this language; that of --source FILE."),
@@ -59,62 +51,47 @@ def evaluate(
     ] = None,
     hypothesis: Annotated[
         list[str] | None,
-        typer.Option(
-            "--hypothesis", metavar="[NAME=]FILE", help="Translations by another system; one file per test set."
-        ),
+        option("--hypothesis", "[NAME=]FILE", "Translations by another system; one file per test set."),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write a page (.html); - for stdout, instead of the table."
-        ),
+        Path | None, option("-o --output", "FILE", "Write a page (.html); - for stdout, instead of the table.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
-    brief: Annotated[bool, typer.Option("--brief", help="Only BLEU, chrF2 and speed, one line per system.")] = False,
+    as_json: Annotated[bool, switch("--json", "Print all figures as JSON.")] = False,
+    brief: Annotated[bool, switch("--brief", "Only BLEU, chrF2 and speed, one line per system.")] = False,
     baseline: Annotated[
-        Path | None,
-        typer.Option("--baseline", metavar="FILE", help="Compare the first system with earlier --json output."),
+        Path | None, option("--baseline", "FILE", "Compare the first system with earlier --json output.")
     ] = None,
     worse_than: Annotated[
         float | None,
-        typer.Option(
-            "--worse-than",
-            min=0,
-            metavar="NUMBER",
-            help="With --baseline: exit with status 3 if worse by more than this.",
-        ),
+        option("--worse-than", "NUMBER", "With --baseline: exit with status 3 if worse by more than this.", min=0),
     ] = None,
     metric: Annotated[
         Literal["bleu", "chrf2", "ter", "paper_bleu", "lower_bleu", "comet"],
-        typer.Option(
+        option(
             "--metric",
-            metavar="METRIC",
-            help="Metric to compare with the baseline: bleu, chrf2, ter, paper_bleu, lower_bleu or comet.",
+            "METRIC",
+            "Metric to compare with the baseline: bleu, chrf2, ter, paper_bleu, lower_bleu or comet.",
         ),
     ] = "bleu",
     resamples: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--resamples",
-            min=0,
-            metavar="N",
-            help=f"Bootstrap resamples, for intervals and significance; by default {RESAMPLES:,}, or 0 for several "
+            "N",
+            f"Bootstrap resamples, for intervals and significance; by default {RESAMPLES:,}, or 0 for several "
             "directions.",
+            min=0,
         ),
     ] = None,
     tokenise: Annotated[
         Literal["auto", "13a", "intl", "zh", "char"],
-        typer.Option("--tokenise", metavar="TOKENISER", help="sacreBLEU tokeniser: auto, 13a, intl, zh or char."),
+        option("--tokenise", "TOKENISER", "sacreBLEU tokeniser: auto, 13a, intl, zh or char."),
     ] = "auto",
-    comet: Annotated[
-        Path | None, typer.Option("--comet", metavar="PATH", help="Also score with this COMET model.")
-    ] = None,
-    examples: Annotated[
-        int, typer.Option("--examples", min=1, metavar="N", help="Examples of each kind on the page.")
-    ] = 20,
-    beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size.")] = None,
+    comet: Annotated[Path | None, option("--comet", "PATH", "Also score with this COMET model.")] = None,
+    examples: Annotated[int, option("--examples", "N", "Examples of each kind on the page.", min=1)] = 20,
+    beam: Annotated[int | None, option("--beam", "N", "Beam size.", min=1)] = None,
     search: options.Search = None,
-    split: Annotated[bool, typer.Option("--split/--no-split", help="Split lines into sentences.")] = False,
+    split: Annotated[bool, switch("--split/--no-split", "Split lines into sentences.")] = False,
     protect: options.Protect = False,
     engine: options.Engine = "auto",
     device: options.Device = "auto",

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from hark.cli import options
+from hark.cli.options import option, switch
 
 EXAMPLES = (
     "hark export en-de --to ctranslate2 -o en-de.ct2",
@@ -17,25 +18,24 @@ EXAMPLES = (
 
 def export(
     bundle: options.OneModel,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the export to this folder.")],
+    output: Annotated[Path, option("-o --output", "FOLDER", "Write the export to this folder.")],
     kind: Annotated[
         Literal["ctranslate2", "huggingface", "onnx", "argos"],
-        typer.Option("--to", metavar="KIND", help="ctranslate2, huggingface, onnx or argos."),
+        option("--to", "KIND", "ctranslate2, huggingface, onnx or argos."),
     ],
     precision: Annotated[
         Literal["float32", "float16", "int16", "int8"] | None,
-        typer.Option(
+        option(
             "--precision",
-            metavar="TYPE",
-            help="Store weights as float32, float16, int16 or int8; by default int8 for ctranslate2 and argos, "
+            "TYPE",
+            "Store weights as float32, float16, int16 or int8; by default int8 for ctranslate2 and argos, "
             "else float32.",
         ),
     ] = None,
     check_file: Annotated[
-        Path | None,
-        typer.Option("--check", metavar="FILE", help="Also compare the translations of these sentences, one per line."),
+        Path | None, option("--check", "FILE", "Also compare the translations of these sentences, one per line.")
     ] = None,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Do not compare the export with hark.")] = False,
+    no_check: Annotated[bool, switch("--no-check", "Do not compare the export with hark.")] = False,
     force: options.Force = False,
 ) -> None:
     """Write a model in the format of another program.

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from itertools import tee
 from typing import Annotated
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.errors import require
 
 EXAMPLES = (
@@ -20,12 +19,11 @@ EXAMPLES = (
 
 def fill(
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of lines; - or nothing for stdin."),
+        list[str] | None, argument("[TEXT|FILE|-]", "Text, or a file of lines; - or nothing for stdin.")
     ] = None,
     model: options.Model = None,
-    top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Fillers of each gap.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per line.")] = False,
+    top: Annotated[int, option("--top", "N", "Fillers of each gap.", min=1)] = 5,
+    as_json: Annotated[bool, switch("--json", "Print a JSON object per line.")] = False,
     errors: options.Errors = "strict",
     device: options.Device = "auto",
     threads: options.Threads = None,

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -26,59 +25,40 @@ EXAMPLES = (
 def generate(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[TEXT|FILE|-]", help="Text, or a file with a prompt on each line; - or nothing for stdin."
-        ),
+        argument("[TEXT|FILE|-]", "Text, or a file with a prompt on each line; - or nothing for stdin."),
     ] = None,
     model: options.Model = None,
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", min=1, metavar="N", help="Generate at most this many tokens.")
-    ] = 256,
+    max_tokens: Annotated[int, option("--max-tokens", "N", "Generate at most this many tokens.", min=1)] = 256,
     temperature: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--temperature",
+            "NUMBER",
+            "Below 1 favours likely tokens; by default 0.8, or 0 for models such as T5.",
             min=0,
-            metavar="NUMBER",
-            help="Below 1 favours likely tokens; by default 0.8, or 0 for models such as T5.",
         ),
     ] = None,
-    top_k: Annotated[
-        int, typer.Option("--top-k", min=0, metavar="N", help="Draw from the N likeliest tokens; 0: from all.")
-    ] = 0,
+    top_k: Annotated[int, option("--top-k", "N", "Draw from the N likeliest tokens; 0: from all.", min=0)] = 0,
     top_p: Annotated[
-        float,
-        typer.Option("--top-p", metavar="NUMBER", help="Draw from the likeliest tokens with this total probability."),
+        float, option("--top-p", "NUMBER", "Draw from the likeliest tokens with this total probability.")
     ] = 0.95,
     min_p: Annotated[
-        float,
-        typer.Option(
-            "--min-p", metavar="NUMBER", help="Draw from tokens with this share of the likeliest one's probability."
-        ),
+        float, option("--min-p", "NUMBER", "Draw from tokens with this share of the likeliest one's probability.")
     ] = 0.0,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Always take the likeliest token.")] = False,
-    beam: Annotated[
-        int, typer.Option("--beam", min=1, metavar="N", help="Search N hypotheses for the likeliest text.")
-    ] = 1,
-    stop: Annotated[
-        list[str] | None, typer.Option("--stop", metavar="TEXT", help="End before this text. Repeatable.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, metavar="N", help="The same seed gives the same text.")
-    ] = None,
-    n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="Generate N texts for each prompt.")] = 1,
+    greedy: Annotated[bool, switch("--greedy", "Always take the likeliest token.")] = False,
+    beam: Annotated[int, option("--beam", "N", "Search N hypotheses for the likeliest text.", min=1)] = 1,
+    stop: Annotated[list[str] | None, option("--stop", "TEXT", "End before this text. Repeatable.")] = None,
+    seed: Annotated[int | None, option("--seed", "N", "The same seed gives the same text.", min=0)] = None,
+    n: Annotated[int, option("--n", "N", "Generate N texts for each prompt.", min=1)] = 1,
     stream: Annotated[
-        bool | None,
-        typer.Option("--stream/--no-stream", help="Print text as it is generated; default on a terminal."),
+        bool | None, switch("--stream/--no-stream", "Print text as it is generated; default on a terminal.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per text, with why it ended.")] = False,
+    as_json: Annotated[bool, switch("--json", "Print a JSON object per text, with why it ended.")] = False,
     errors: options.Errors = "strict",
     device: options.Device = "auto",
     precision: Annotated[
         Literal["auto", "float32", "bfloat16"],
-        typer.Option(
-            "--precision", metavar="TYPE", help="auto (float32 on a CPU, bfloat16 on a GPU), float32 or bfloat16."
-        ),
+        option("--precision", "TYPE", "auto (float32 on a CPU, bfloat16 on a GPU), float32 or bfloat16."),
     ] = "auto",
     threads: options.Threads = None,
 ) -> None:

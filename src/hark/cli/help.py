@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from hark.cli import completion as candidates
+from hark.cli.options import argument
 from hark.cli.verbs import Verbs, no_such_verb
 
 EXAMPLES = ("hark help", "hark help translate")
@@ -13,8 +14,7 @@ EXAMPLES = ("hark help", "hark help translate")
 def help(  # noqa: A001
     context: typer.Context,
     verb: Annotated[
-        str | None,
-        typer.Argument(metavar="[VERB]", help="Show the help of this verb.", autocompletion=candidates.verbs),
+        str | None, argument("[VERB]", "Show the help of this verb.", autocompletion=candidates.verbs)
     ] = None,
 ) -> None:
     """Show the help of hark or of a verb."""

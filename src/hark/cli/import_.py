@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 
 EXAMPLES = (
     "hark import Helsinki-NLP/opus-mt-en-fr -o en-fr",
@@ -16,36 +17,23 @@ EXAMPLES = (
 
 
 def import_(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A folder, a file, or a name on the Hugging Face hub.")
-    ],
+    source: Annotated[str, argument("SOURCE", "A folder, a file, or a name on the Hugging Face hub.")],
     output: options.NewModel,
     kind: Annotated[
         Literal["huggingface", "marian", "ctranslate2", "argos", "gguf", "llama2c"] | None,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="huggingface, marian, ctranslate2, argos, gguf or llama2c; recognised by default.",
-        ),
+        option("--kind", "KIND", "huggingface, marian, ctranslate2, argos, gguf or llama2c; recognised by default."),
     ] = None,
-    source_languages: Annotated[
-        str, typer.Option("-s", "--source", metavar="LANGS", help="Source languages, e.g. en or en,de.")
-    ] = "",
+    source_languages: Annotated[str, option("-s --source", "LANGS", "Source languages, e.g. en or en,de.")] = "",
     target_languages: Annotated[
-        str, typer.Option("-t", "--target", metavar="LANGS", help="Target languages; by default all of the model.")
+        str, option("-t --target", "LANGS", "Target languages; by default all of the model.")
     ] = "",
     language: Annotated[
-        str,
-        typer.Option(
-            "--language", metavar="LANGS", help="Languages of the text of a model that does not translate; else en."
-        ),
+        str, option("--language", "LANGS", "Languages of the text of a model that does not translate; else en.")
     ] = "",
     check: Annotated[
-        Path | None, typer.Option("--check", metavar="FILE", help="Also compare the translations of these sentences.")
+        Path | None, option("--check", "FILE", "Also compare the translations of these sentences.")
     ] = None,
-    no_check: Annotated[
-        bool, typer.Option("--no-check", help="Do not compare with the original; the facts say so.")
-    ] = False,
+    no_check: Annotated[bool, switch("--no-check", "Do not compare with the original; the facts say so.")] = False,
     force: options.Force = False,
 ) -> None:
     """Make a model of hark from another program's model.

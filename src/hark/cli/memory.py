@@ -4,28 +4,21 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import argument, option
 
 EXAMPLES = ("hark memory add letter.docx letter.de.docx --memory approved.tmx",)
 
 
 def memory(
     action: Annotated[  # noqa: ARG001
-        Literal["add"], typer.Argument(metavar="ACTION", help="add: add the pairs of two documents.")
+        Literal["add"], argument("ACTION", "add: add the pairs of two documents.")
     ],
-    source_file: Annotated[Path, typer.Argument(metavar="FILE", help="A document.")],
-    corrected: Annotated[Path, typer.Argument(metavar="FILE", help="Its translation, as a person approved it.")],
-    memory_file: Annotated[
-        Path, typer.Option("--memory", metavar="FILE", help="The memory, .tmx or .sqlite; made if it is missing.")
-    ],
-    source: Annotated[
-        str | None, typer.Option("-s", "--source", metavar="LANG", help="Language of the document; else detected.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option("-t", "--target", metavar="LANG", help="Language of the translation; else detected.")
-    ] = None,
+    source_file: Annotated[Path, argument("FILE", "A document.")],
+    corrected: Annotated[Path, argument("FILE", "Its translation, as a person approved it.")],
+    memory_file: Annotated[Path, option("--memory", "FILE", "The memory, .tmx or .sqlite; made if it is missing.")],
+    source: Annotated[str | None, option("-s --source", "LANG", "Language of the document; else detected.")] = None,
+    target: Annotated[str | None, option("-t --target", "LANG", "Language of the translation; else detected.")] = None,
     model: options.Model = None,
 ) -> None:
     """Add corrected translations to a translation memory.

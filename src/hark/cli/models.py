@@ -10,6 +10,7 @@ import typer
 
 from hark.cli import completion as candidates
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.cli.streams import is_interactive, print_note
 from hark.errors import UserError
 
@@ -29,23 +30,19 @@ MIN_COLUMNS = 60
 def models(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[ACTION|MODEL]",
-            help="A model, to show its card: a folder, a run or a name. Or an action: get, add or remove.",
+        argument(
+            "[ACTION|MODEL]",
+            "A model, to show its card: a folder, a run or a name. Or an action: get, add or remove.",
             autocompletion=candidates.models_and_actions,
         ),
     ] = None,
     operand: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="For get: a name from --search. For add: a folder. For remove: a model."),
+        str | None, argument("[NAME]", "For get: a name from --search. For add: a folder. For remove: a model.")
     ] = None,
     search: Annotated[
-        str | None,
-        typer.Option(
-            "--search", metavar="LANG", help="List public models of a language or a pair, such as de or en-de."
-        ),
+        str | None, option("--search", "LANG", "List public models of a language or a pair, such as de or en-de.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, switch("--json", "Print JSON.")] = False,
     force: options.Force = False,
 ) -> None:
     """List installed models, or find, add and remove models.

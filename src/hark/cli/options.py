@@ -11,19 +11,30 @@ import typer
 
 from hark.cli import completion as candidates
 
+
+def option(names: str, metavar: str, about: str, **more: Any) -> Any:
+    """An option with a value, such as "-o --output", "FILE", "Write to this file."."""
+    return typer.Option(*names.split(), metavar=metavar, help=about, **more)
+
+
+def switch(names: str, about: str, **more: Any) -> Any:
+    return typer.Option(*names.split(), help=about, **more)
+
+
+def argument(metavar: str, about: str, **more: Any) -> Any:
+    return typer.Argument(metavar=metavar, help=about, **more)
+
+
 Model = Annotated[
     str | None,
-    typer.Option(
-        "-m",
-        "--model",
-        metavar="MODEL",
-        help="Model to use: a folder, a run or a name; see hark models.",
+    option(
+        "-m --model",
+        "MODEL",
+        "Model to use: a folder, a run or a name; see hark models.",
         autocompletion=candidates.models,
     ),
 ]
-OneModel = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model: a folder, a run or a name.", autocompletion=candidates.models)
-]
+OneModel = Annotated[str, argument("MODEL", "A model: a folder, a run or a name.", autocompletion=candidates.models)]
 
 
 def read_language(language: str | None) -> str | None:
@@ -44,61 +55,48 @@ Source = Annotated[
 Target = Annotated[str | None, language("-t", "--target", "Language to translate into, e.g. de or German.")]
 Recipe = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[RECIPE]",
-        help="A recipe: a file, or a name from hark config --recipes.",
+    argument(
+        "[RECIPE]",
+        "A recipe: a file, or a name from hark config --recipes.",
         autocompletion=candidates.recipe_or_settings,
     ),
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[SETTING=VALUE]...",
-        help="Settings to override; see hark config --explain.",
-        autocompletion=candidates.settings,
+    argument(
+        "[SETTING=VALUE]...", "Settings to override; see hark config --explain.", autocompletion=candidates.settings
     ),
 ]
-PreparedText = Annotated[
-    Path, typer.Argument(metavar="DATASET", help="A dataset from hark prepare, in either direction.")
-]
-NewModel = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the model to this folder.")]
+PreparedText = Annotated[Path, argument("DATASET", "A dataset from hark prepare, in either direction.")]
+NewModel = Annotated[Path, option("-o --output", "FOLDER", "Write the model to this folder.")]
 Storage = Annotated[
     Literal["float32", "bfloat16", "float16", "int8"],
-    typer.Option("--weights", metavar="TYPE", help="Store weights as float32, bfloat16, float16 or int8."),
+    option("--weights", "TYPE", "Store weights as float32, bfloat16, float16 or int8."),
 ]
 Search = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--search",
-        metavar="SETTING=VALUE",
-        help="Override a setting of [decode]; see hark config --explain. Repeatable.",
+        "SETTING=VALUE",
+        "Override a setting of [decode]; see hark config --explain. Repeatable.",
         autocompletion=candidates.search_settings,
     ),
 ]
-Protect = Annotated[
-    bool, typer.Option("--protect/--no-protect", help="Keep URLs, {placeholders}, tags and 12.5 kg unchanged.")
-]
+Protect = Annotated[bool, switch("--protect/--no-protect", "Keep URLs, {placeholders}, tags and 12.5 kg unchanged.")]
 Errors = Annotated[
-    Literal["strict", "replace"],
-    typer.Option("--errors", metavar="ACTION", help="On bytes that are not UTF-8: strict (stop) or replace."),
+    Literal["strict", "replace"], option("--errors", "ACTION", "On bytes that are not UTF-8: strict (stop) or replace.")
 ]
-Truncate = Annotated[
-    bool, typer.Option("--truncate", help="Cut texts that are too long for the model, instead of stopping.")
-]
+Truncate = Annotated[bool, switch("--truncate", "Cut texts that are too long for the model, instead of stopping.")]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"],
-    typer.Option("--engine", metavar="ENGINE", help="auto (chosen by device), ctranslate2 or torch."),
+    option("--engine", "ENGINE", "auto (chosen by device), ctranslate2 or torch."),
 ]
-Device = Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or cuda:1.")]
+Device = Annotated[str, option("--device", "DEVICE", "auto, cpu, cuda or cuda:1.")]
 Precision = Annotated[
     Literal["auto", "int8", "int16", "float32", "bfloat16"],
-    typer.Option(
-        "--precision",
-        metavar="TYPE",
-        help="auto (int8 on a CPU, bfloat16 on a GPU), int8, int16, float32 or bfloat16.",
-    ),
+    option("--precision", "TYPE", "auto (int8 on a CPU, bfloat16 on a GPU), int8, int16, float32 or bfloat16."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
+Force = Annotated[bool, switch("--force", "Replace existing output.")]
 
 
 def check_threads(threads: int | None) -> int | None:
@@ -108,8 +106,7 @@ def check_threads(threads: int | None) -> int | None:
 
 
 Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, metavar="N", callback=check_threads, help="CPU threads; by default one per core."),
+    int | None, option("--threads", "N", "CPU threads; by default one per core.", min=1, callback=check_threads)
 ]
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.cli.streams import STDOUT, check_new_file, write_text
 from hark.errors import UserError, require
 
@@ -25,29 +24,23 @@ EXAMPLES = (
 
 def parse(
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of text; - or nothing for stdin."),
+        list[str] | None, argument("[TEXT|FILE|-]", "Text, or a file of text; - or nothing for stdin.")
     ] = None,
     model: options.Model = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Also draw the trees (.svg), or with --evaluate, F1 by sentence length; - for stdout, instead of "
-            "brackets.",
+        option(
+            "-o --output",
+            "FILE",
+            "Also draw the trees (.svg), or with --evaluate, F1 by sentence length; - for stdout, instead of brackets.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per sentence.")] = False,
-    ready: Annotated[
-        bool, typer.Option("--words", help="Each line is one sentence, already split into words by spaces.")
-    ] = False,
+    as_json: Annotated[bool, switch("--json", "Print a JSON object per sentence.")] = False,
+    ready: Annotated[bool, switch("--words", "Each line is one sentence, already split into words by spaces.")] = False,
     evaluate: Annotated[
-        Path | None,
-        typer.Option("--evaluate", metavar="FILE", help="Parse the sentences of a treebank, and print labelled F1."),
+        Path | None, option("--evaluate", "FILE", "Parse the sentences of a treebank, and print labelled F1.")
     ] = None,
-    beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size.")] = None,
+    beam: Annotated[int | None, option("--beam", "N", "Beam size.", min=1)] = None,
     search: options.Search = None,
     errors: options.Errors = "strict",
     device: options.Device = "auto",

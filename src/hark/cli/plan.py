@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hark.cli import options
+from hark.cli.options import option, switch
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,19 +28,14 @@ def plan(
     recipe: options.Recipe = None,
     overrides: options.Overrides = None,
     tokens: Annotated[
-        float | None,
-        typer.Option("--tokens", metavar="N", help="Target tokens to train on, such as 5e9 (default: train.steps)."),
+        float | None, option("--tokens", "N", "Target tokens to train on, such as 5e9 (default: train.steps).")
     ] = None,
-    gpus: Annotated[int, typer.Option("--gpus", metavar="N", min=1, help="GPUs of each machine.")] = 1,
-    machines: Annotated[int, typer.Option("--machines", metavar="N", min=1, help="Machines.")] = 1,
-    gpu: Annotated[str, typer.Option("--gpu", metavar="NAME", help="h200 (measured), h100 or a100 (scaled).")] = "h200",
-    length: Annotated[
-        int | None, typer.Option("--length", metavar="N", min=1, help="Mean tokens of a sentence (default: 27).")
-    ] = None,
-    price: Annotated[
-        float | None, typer.Option("--price", metavar="N", min=0, help="Price of an hour of one GPU.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    gpus: Annotated[int, option("--gpus", "N", "GPUs of each machine.", min=1)] = 1,
+    machines: Annotated[int, option("--machines", "N", "Machines.", min=1)] = 1,
+    gpu: Annotated[str, option("--gpu", "NAME", "h200 (measured), h100 or a100 (scaled).")] = "h200",
+    length: Annotated[int | None, option("--length", "N", "Mean tokens of a sentence (default: 27).", min=1)] = None,
+    price: Annotated[float | None, option("--price", "N", "Price of an hour of one GPU.", min=0)] = None,
+    as_json: Annotated[bool, switch("--json", "Print JSON.")] = False,
 ) -> None:
     """Say what training will take: memory, speed, hours.
 

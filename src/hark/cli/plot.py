@@ -5,8 +5,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
+from hark.cli.options import argument, option, switch
 from hark.cli.streams import STDOUT, write_text
 from hark.errors import HarkWarning, UserError
 
@@ -14,25 +13,18 @@ if TYPE_CHECKING:
     from hark.monitor.curves import Run
 
 
-EXAMPLES = (
-    "hark plot runs/mine",
-    "hark plot runs/a runs/b --axis time -o curves.svg",
-)
+EXAMPLES = ("hark plot runs/mine", "hark plot runs/a runs/b --axis time -o curves.svg")
 
 
 def plot(
-    folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
+    folders: Annotated[list[Path], argument("RUN...", "Folders of runs.")],
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write a page (.html) or a picture (.svg); - for a page on stdout."
-        ),
+        Path, option("-o --output", "FILE", "Write a page (.html) or a picture (.svg); - for a page on stdout.")
     ] = Path("curves.html"),
     axis: Annotated[
-        Literal["step", "tokens", "time"],
-        typer.Option("--axis", metavar="AXIS", help="Horizontal axis: step, tokens or time."),
+        Literal["step", "tokens", "time"], option("--axis", "AXIS", "Horizontal axis: step, tokens or time.")
     ] = "step",
-    show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = False,
+    show: Annotated[bool, switch("--open/--no-open", "Open it in the browser.")] = False,
 ) -> None:
     """Draw the training curves of one or several runs.
 

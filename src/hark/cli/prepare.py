@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hark.cli import options
+from hark.cli.options import option
 from hark.config import CorpusConfig, Documents
 from hark.errors import UserError
 from hark.facts import LabelsOf
@@ -41,58 +42,48 @@ def prepare(
     recipe: options.Recipe = None,
     overrides: options.Overrides = None,
     pair: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--pair", metavar="LANG LANG", help="Source and target language, e.g. en de."),
+        tuple[str, str] | None, option("--pair", "LANG LANG", "Source and target language, e.g. en de.")
     ] = None,
     train: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--train",
-            metavar="FILE FILE",
-            click_type=TWO_FILES,
-            help="Training corpus, source and target: two line-aligned files, or one .tsv, .jsonl, .tmx or .trees and "
+            "FILE FILE",
+            "Training corpus, source and target: two line-aligned files, or one .tsv, .jsonl, .tmx or .trees and "
             "- (each may end in .gz, .xz, .bz2 or .zst). With data.many, names end in languages: a.en a.fr, or "
             "a.en-fr.tsv and -. Repeatable.",
+            click_type=TWO_FILES,
         ),
     ] = None,
     weight: Annotated[
-        list[float] | None,
-        typer.Option("--weight", metavar="NUMBER", help="Sampling weight of the preceding --train."),
+        list[float] | None, option("--weight", "NUMBER", "Sampling weight of the preceding --train.")
     ] = None,
     dev: Annotated[
-        list[str] | None,
-        typer.Option("--dev", metavar="FILE FILE", click_type=TWO_FILES, help="Dev set, scored during training."),
+        list[str] | None, option("--dev", "FILE FILE", "Dev set, scored during training.", click_type=TWO_FILES)
     ] = None,
     test: Annotated[
-        list[str] | None,
-        typer.Option("--test", metavar="FILE FILE", click_type=TWO_FILES, help="Test set, for the final scores."),
+        list[str] | None, option("--test", "FILE FILE", "Test set, for the final scores.", click_type=TWO_FILES)
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--text",
-            metavar="FILE",
-            help="Running text of one language, instead of pairs: a plain "
+            "FILE",
+            "Running text of one language, instead of pairs: a plain "
             "text file, or a .jsonl with objects that have a text; with data.labels, lines of a text, a tab and its "
             "label. Repeatable; instead of --train.",
         ),
     ] = None,
     text_dev: Annotated[
-        list[str] | None,
-        typer.Option("--text-dev", metavar="FILE", help="Dev set of running text; without, a tenth of the text."),
+        list[str] | None, option("--text-dev", "FILE", "Dev set of running text; without, a tenth of the text.")
     ] = None,
-    language: Annotated[
-        str | None, typer.Option("--language", metavar="LANG", help="Language of --text; else en.")
-    ] = None,
-    vocab: Annotated[int | None, typer.Option("--vocab", metavar="N", help="Vocabulary size.")] = None,
+    language: Annotated[str | None, option("--language", "LANG", "Language of --text; else en.")] = None,
+    vocab: Annotated[int | None, option("--vocab", "N", "Vocabulary size.")] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FOLDER", help="Write the dataset to this folder; by default data.dataset."
-        ),
+        Path | None, option("-o --output", "FOLDER", "Write the dataset to this folder; by default data.dataset.")
     ] = None,
     processes: Annotated[
-        int | None, typer.Option("--processes", min=1, metavar="N", help="Worker processes; by default one per core.")
+        int | None, option("--processes", "N", "Worker processes; by default one per core.", min=1)
     ] = None,
     force: options.Force = False,
 ) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from hark.cli import completion as candidates
 from hark.cli import options
+from hark.cli.options import argument, option
 
 EXAMPLES = (
     "hark reproduce",
@@ -20,46 +21,45 @@ EXAMPLES = (
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            help="table1, table2, table3, table4, figures or ablate; without it, list them with their cost.",
+        argument(
+            "[NAME]",
+            "table1, table2, table3, table4, figures or ablate; without it, list them with their cost.",
             autocompletion=candidates.reproducible,
         ),
     ] = None,
     scale: Annotated[
         Literal["small", "medium", "full"],
-        typer.Option(
+        option(
             "--scale",
-            metavar="SIZE",
-            help="small (minutes on 2 cores), medium (about half an hour on one H200) or full (the paper's own "
+            "SIZE",
+            "small (minutes on 2 cores), medium (about half an hour on one H200) or full (the paper's own "
             "budget and text).",
         ),
     ] = "small",
     data: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--data",
-            metavar="FOLDER",
-            help="A prepared dataset, or a folder with the text of the recipe europarl-en-de; by default a small "
+            "FOLDER",
+            "A prepared dataset, or a folder with the text of the recipe europarl-en-de; by default a small "
             "built-in sample. For table4, a folder with treebanks.",
         ),
     ] = None,
     steps: Annotated[
-        int | None,
-        typer.Option("--steps", min=1, metavar="N", help="Steps of each training run, instead of the scale's."),
+        int | None, option("--steps", "N", "Steps of each training run, instead of the scale's.", min=1)
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--only",
-            metavar="NAME",
-            help="Measure only the row of this name, such as A-4 of table3; repeatable. So GPUs share a table, which "
+            "NAME",
+            "Measure only the row of this name, such as A-4 of table3; repeatable. So GPUs share a table, which "
             "is written once all rows are there.",
         ),
     ] = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of rows, tables and pictures.")
-    ] = Path("reproduce"),
+    output: Annotated[Path, option("-o --output", "FOLDER", "Folder of rows, tables and pictures.")] = Path(
+        "reproduce"
+    ),
     device: options.Device = "auto",
 ) -> None:
     """Measure the tables and figures of the paper again.

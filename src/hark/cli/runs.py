@@ -7,8 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from hark.cli.options import argument, switch
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ TOKENS, SIZE = COLUMNS.index("tokens/s"), COLUMNS.index("size")
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Folder that contains runs.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    folder: Annotated[Path, argument("[FOLDER]", "Folder that contains runs.")] = Path("runs"),
+    as_json: Annotated[bool, switch("--json", "Print JSON.")] = False,
 ) -> None:
     """List training runs, newest first."""
     from hark.monitor.overview import overviews, size_on_disk

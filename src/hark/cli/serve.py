@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from hark.cli import options
+from hark.cli.options import option, switch
 from hark.errors import UserError, require
 
 EXAMPLES = (
@@ -20,61 +19,38 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def serve(
-    host: Annotated[
-        str, typer.Option("--host", metavar="HOST", help="Address to listen on; 0.0.0.0 for all.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 for any free one.")
-    ] = 8000,
-    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    host: Annotated[str, option("--host", "HOST", "Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, option("--port", "N", "Port to listen on; 0 for any free one.", min=0, max=65535)] = 8000,
+    show: Annotated[bool, switch("--open", "Open the page in a browser.")] = False,
     models: Annotated[
-        Path | None, typer.Option("--models", metavar="FOLDER", help="Models to offer; by default the installed ones.")
+        Path | None, option("--models", "FOLDER", "Models to offer; by default the installed ones.")
     ] = None,
     memory: Annotated[
-        str | None,
-        typer.Option("--memory", metavar="SIZE", help="Memory for models, e.g. 4G; by default half of what is free."),
+        str | None, option("--memory", "SIZE", "Memory for models, e.g. 4G; by default half of what is free.")
     ] = None,
-    runs: Annotated[
-        Path | None, typer.Option("--runs", metavar="FOLDER", help="Show the training runs in this folder.")
-    ] = None,
+    runs: Annotated[Path | None, option("--runs", "FOLDER", "Show the training runs in this folder.")] = None,
     api_keys: Annotated[
-        Path | None, typer.Option("--api-keys", metavar="FILE", help="Accept only the keys whose hashes are in a file.")
+        Path | None, option("--api-keys", "FILE", "Accept only the keys whose hashes are in a file.")
     ] = None,
-    new_key: Annotated[
-        str | None,
-        typer.Option("--new-key", metavar="NAME", help="Add a key to --api-keys, print it and exit."),
-    ] = None,
+    new_key: Annotated[str | None, option("--new-key", "NAME", "Add a key to --api-keys, print it and exit.")] = None,
     cors: Annotated[
-        list[str] | None,
-        typer.Option("--cors", metavar="URL", help="Allow pages of this origin, or * for any. Repeatable."),
+        list[str] | None, option("--cors", "URL", "Allow pages of this origin, or * for any. Repeatable.")
     ] = None,
     allowed_host: Annotated[
-        list[str] | None,
-        typer.Option("--allowed-host", metavar="NAME", help="Answer for this host name, too; * for any. Repeatable."),
+        list[str] | None, option("--allowed-host", "NAME", "Answer for this host name, too; * for any. Repeatable.")
     ] = None,
-    root_path: Annotated[
-        str, typer.Option("--root-path", metavar="PATH", help="Path at which a reverse proxy serves this.")
-    ] = "",
-    characters: Annotated[
-        int, typer.Option("--max-characters", metavar="N", min=1, help="Maximum characters of a request.")
-    ] = 50_000,
+    root_path: Annotated[str, option("--root-path", "PATH", "Path at which a reverse proxy serves this.")] = "",
+    characters: Annotated[int, option("--max-characters", "N", "Maximum characters of a request.", min=1)] = 50_000,
     document_characters: Annotated[
-        int, typer.Option("--max-document", metavar="N", min=1, help="Maximum characters of a document.")
+        int, option("--max-document", "N", "Maximum characters of a document.", min=1)
     ] = 2_000_000,
-    batch: Annotated[int, typer.Option("--max-batch", metavar="N", min=1, help="Maximum texts of a request.")] = 500,
-    tokens: Annotated[
-        int, typer.Option("--max-tokens", metavar="N", min=1, help="Maximum tokens of a generated text.")
-    ] = 4_096,
-    body: Annotated[
-        str, typer.Option("--max-body", metavar="SIZE", help="Maximum size of the body of a request.")
-    ] = "10M",
+    batch: Annotated[int, option("--max-batch", "N", "Maximum texts of a request.", min=1)] = 500,
+    tokens: Annotated[int, option("--max-tokens", "N", "Maximum tokens of a generated text.", min=1)] = 4_096,
+    body: Annotated[str, option("--max-body", "SIZE", "Maximum size of the body of a request.")] = "10M",
     requests: Annotated[
-        int,
-        typer.Option("--max-requests", metavar="N", min=0, help="Maximum requests of a client per minute; 0: any."),
+        int, option("--max-requests", "N", "Maximum requests of a client per minute; 0: any.", min=0)
     ] = 0,
-    queue: Annotated[
-        int, typer.Option("--max-queue", metavar="N", min=1, help="Maximum requests in progress or waiting.")
-    ] = 1_000,
+    queue: Annotated[int, option("--max-queue", "N", "Maximum requests in progress or waiting.", min=1)] = 1_000,
     threads: options.Threads = None,
 ) -> None:
     """Serve translations, and other models, to programs and browsers.

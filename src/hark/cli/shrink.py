@@ -6,11 +6,9 @@ from typing import Annotated, Literal
 import typer
 
 from hark.cli import options
+from hark.cli.options import option
 
-EXAMPLES = (
-    "hark shrink runs/mine -o mine",
-    "hark shrink runs/mine --weights bfloat16 -o mine",
-)
+EXAMPLES = ("hark shrink runs/mine -o mine", "hark shrink runs/mine --weights bfloat16 -o mine")
 
 
 def shrink(
@@ -18,7 +16,7 @@ def shrink(
     output: options.NewModel,
     weights: Annotated[
         Literal["int8", "bfloat16", "float16"],
-        typer.Option("--weights", metavar="TYPE", help="Store weights as int8, bfloat16 or float16."),
+        option("--weights", "TYPE", "Store weights as int8, bfloat16 or float16."),
     ] = "int8",
     force: options.Force = False,
 ) -> None:

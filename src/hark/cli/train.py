@@ -9,6 +9,7 @@ import typer
 
 from hark.cli import completion as candidates
 from hark.cli import options
+from hark.cli.options import option
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,32 +33,26 @@ def train(
     recipe: options.Recipe = None,
     overrides: options.Overrides = None,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the run; by default runs/RECIPE."),
+        Path | None, option("-o --output", "FOLDER", "Folder of the run; by default runs/RECIPE.")
     ] = None,
-    resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="RUN", help="Resume a run from its last checkpoint.")
-    ] = None,
+    resume: Annotated[Path | None, option("--resume", "RUN", "Resume a run from its last checkpoint.")] = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--allow",
-            metavar="SETTING",
-            help="With --resume: allow this setting to differ from the run's. Repeatable.",
+            "SETTING",
+            "With --resume: allow this setting to differ from the run's. Repeatable.",
             autocompletion=candidates.setting_names,
         ),
     ] = None,
-    bleu: Annotated[
-        int,
-        typer.Option("--bleu", min=0, metavar="N", help="Measure BLEU on the first N sentences of each dev set."),
-    ] = 0,
+    bleu: Annotated[int, option("--bleu", "N", "Measure BLEU on the first N sentences of each dev set.", min=0)] = 0,
     samples: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--samples",
+            "N",
+            f"Show N sample translations of each dev set; by default {SAMPLES} on a terminal, else 0.",
             min=0,
-            metavar="N",
-            help=f"Show N sample translations of each dev set; by default {SAMPLES} on a terminal, else 0.",
         ),
     ] = None,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from hark.cli import options
+from hark.cli.options import argument, option, switch
 from hark.errors import UserError
 
 EXAMPLES = (
@@ -19,83 +20,59 @@ EXAMPLES = (
 
 def translate(
     words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, a file or a folder; - or nothing for stdin."),
+        list[str] | None, argument("[TEXT|FILE|-]", "Text, a file or a folder; - or nothing for stdin.")
     ] = None,
     model: options.Model = None,
     source: options.Source = None,
     target: options.Target = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Write to this file; - for stdout. Documents: letter.de.docx."
-        ),
+        Path | None, option("-o --output", "FILE", "Write to this file; - for stdout. Documents: letter.de.docx.")
     ] = None,
-    beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size; 1 is fastest.")] = None,
+    beam: Annotated[int | None, option("--beam", "N", "Beam size; 1 is fastest.", min=1)] = None,
     nbest: Annotated[
-        int,
-        typer.Option("--nbest", min=1, metavar="N", help="Print the N best of each line: line number, score, text."),
+        int, option("--nbest", "N", "Print the N best of each line: line number, score, text.", min=1)
     ] = 1,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object per line, with score and flags.")
-    ] = False,
-    align: Annotated[bool, typer.Option("--align", help="With --json: add word alignments.")] = False,
+    as_json: Annotated[bool, switch("--json", "Print a JSON object per line, with score and flags.")] = False,
+    align: Annotated[bool, switch("--align", "With --json: add word alignments.")] = False,
     glossary: Annotated[
-        Path | None,
-        typer.Option("--glossary", metavar="FILE", help="Terms and their translations, .tsv or .csv."),
+        Path | None, option("--glossary", "FILE", "Terms and their translations, .tsv or .csv.")
     ] = None,
     do_not_translate: Annotated[
-        Path | None, typer.Option("--do-not-translate", metavar="FILE", help="Terms to keep as they are, one a line.")
+        Path | None, option("--do-not-translate", "FILE", "Terms to keep as they are, one a line.")
     ] = None,
     formality: Annotated[
         Literal["auto", "formal", "informal"],
-        typer.Option(
-            "--formality",
-            metavar="KIND",
-            help="formal (Sie, vous), informal (du, tu), or auto: one form for the whole text.",
-        ),
+        option("--formality", "KIND", "formal (Sie, vous), informal (du, tu), or auto: one form for the whole text."),
     ] = "auto",
     memory: Annotated[
-        Path | None,
-        typer.Option("--memory", metavar="FILE", help="Files: use this translation memory, .tmx or .sqlite."),
+        Path | None, option("--memory", "FILE", "Files: use this translation memory, .tmx or .sqlite.")
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Files: report on each segment, .html or .json."),
-    ] = None,
+    report: Annotated[Path | None, option("--report", "FILE", "Files: report on each segment, .html or .json.")] = None,
     recursive: Annotated[
-        bool, typer.Option("--recursive", help="Translate all documents in a folder; -o names another folder.")
+        bool, switch("--recursive", "Translate all documents in a folder; -o names another folder.")
     ] = False,
     as_format: Annotated[
         str | None,
-        typer.Option(
-            "--as",
-            metavar="FORMAT",
-            help="Read the file, or stdin, as txt, html, md, yaml or another format of documents.",
-        ),
+        option("--as", "FORMAT", "Read the file, or stdin, as txt, html, md, yaml or another format of documents."),
     ] = None,
     read: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--read",
-            metavar="SETTING=VALUE",
-            help="What to translate in a document: attributes=true (HTML), elements=p,li or ignore=code (XML), "
+            "SETTING=VALUE",
+            "What to translate in a document: attributes=true (HTML), elements=p,li or ignore=code (XML), "
             "paths=items[*].title (JSON, YAML, TOML), columns=title,3 (CSV). Repeatable.",
         ),
     ] = None,
     force: options.Force = False,
     search: options.Search = None,
-    split: Annotated[
-        bool, typer.Option("--split/--no-split", help="Split lines into sentences, or treat each as one.")
-    ] = True,
-    join: Annotated[
-        bool, typer.Option("--join/--no-join", help="Join hard-wrapped paragraphs, and wrap them again.")
-    ] = True,
+    split: Annotated[bool, switch("--split/--no-split", "Split lines into sentences, or treat each as one.")] = True,
+    join: Annotated[bool, switch("--join/--no-join", "Join hard-wrapped paragraphs, and wrap them again.")] = True,
     protect: options.Protect = True,
     check: Annotated[
-        bool, typer.Option("--check/--no-check", help="Check uncertain lines with the reverse model, if installed.")
+        bool, switch("--check/--no-check", "Check uncertain lines with the reverse model, if installed.")
     ] = True,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 3 if a translation is doubtful.")] = False,
+    strict: Annotated[bool, switch("--strict", "Exit with status 3 if a translation is doubtful.")] = False,
     errors: options.Errors = "strict",
     engine: options.Engine = "auto",
     device: options.Device = "auto",
@@ -191,11 +168,7 @@ def format_suffix(name: str | None) -> str | None:
 
 
 def reads_documents(
-    text: Path | str | None,
-    recursive: bool,
-    file_options: Mapping[str, object],
-    suffix: str | None,
-    plain: bool,
+    text: Path | str | None, recursive: bool, file_options: Mapping[str, object], suffix: str | None, plain: bool
 ) -> bool:
     """Whether the input is read as documents: folders, files of document formats, and plain text with options that
     only documents have, or in another encoding, which the output has too unless it is `plain`: lines in UTF-8."""

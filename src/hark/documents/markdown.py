@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from hark.documents.encoding import decode
 from hark.documents.formats import Document, ReadingOptions
-from hark.documents.markdown_inline import InlineText, label_key, read_inline
+from hark.documents.markdown_inline import label_key, read_inline
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import BLOCKS, MarkupRules
+from hark.documents.placing import InlineSegment
 from hark.documents.splicing import ONE_LINE, LineWrap, Splice, SplicedDocument
 from hark.translate.align import Link
 
@@ -35,21 +36,11 @@ _NOT_FIRST = re.compile(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|[=-]+|\|.*|:{3}.*|<.*)$")
 
 
 @dataclass(frozen=True)
-class MarkdownText:
+class MarkdownText(InlineSegment):
     """Lines of a paragraph that are translated together."""
 
-    raw: str
-    inline: InlineText
     wrap: LineWrap
     cell: bool = False
-
-    @property
-    def text(self) -> str:
-        return self.inline.text
-
-    @property
-    def tagged(self) -> bool:
-        return self.inline.tree.tagged
 
     def fill(self, translation: str, links: Sequence[Link]) -> str:
         if translation == self.text:

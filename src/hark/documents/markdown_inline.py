@@ -7,8 +7,7 @@ from html import unescape
 from unicodedata import category
 
 from hark.documents.markup_tokens import TAG
-from hark.documents.placing import InlineTree, place
-from hark.translate.align import Link
+from hark.documents.placing import InlineText, InlineTree
 
 _TOKEN = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
@@ -48,21 +47,6 @@ class _Node:
     closes: bool = False
     before: "list[_Node]" = field(default_factory=list)
     after: "list[_Node]" = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class InlineText:
-    """Markdown text on one line, read: without markup, and with elements in their places."""
-
-    tree: InlineTree
-    written: dict[int, str]
-
-    @property
-    def text(self) -> str:
-        return self.tree.text
-
-    def fill(self, translation: str, links: Sequence[Link]) -> str:
-        return place(self.tree.root, self.text, translation, links, lambda part: part.translate(self.written))
 
 
 def label_key(label: str) -> str:

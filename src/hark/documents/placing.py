@@ -302,3 +302,37 @@ class InlineTree:
     def close(self, raw: str) -> None:
         element = self._stack.pop()
         element.closing, element.end = raw, len(self.text)
+
+
+@dataclass(frozen=True)
+class InlineText:
+    """Text on one line, read: without markup, and with elements in their places. `written`: signs and their escapes."""
+
+    tree: InlineTree
+    written: dict[int, str]
+
+    @property
+    def text(self) -> str:
+        return self.tree.text
+
+    def fill(self, translation: str, links: Sequence[Link]) -> str:
+        return place(self.tree.root, self.text, translation, links, self.escape)
+
+    def escape(self, text: str) -> str:
+        return text.translate(self.written)
+
+
+@dataclass(frozen=True)
+class InlineSegment:
+    """A segment of a document, as it was, and read."""
+
+    raw: str
+    inline: InlineText
+
+    @property
+    def text(self) -> str:
+        return self.inline.text
+
+    @property
+    def tagged(self) -> bool:
+        return self.inline.tree.tagged

@@ -7,7 +7,8 @@ from unicodedata import east_asian_width
 
 from hark.documents.encoding import decode
 from hark.documents.formats import Document, ReadingOptions
-from hark.documents.rst_inline import RstInline, name_key, read_inline, references
+from hark.documents.placing import InlineSegment
+from hark.documents.rst_inline import name_key, read_inline, references
 from hark.documents.splicing import ONE_LINE, LineWrap, Splice, SplicedDocument
 from hark.translate.align import Link
 
@@ -58,21 +59,7 @@ class _RstLine:
 
 
 @dataclass(frozen=True)
-class RstSegment:
-    raw: str
-    inline: RstInline
-
-    @property
-    def text(self) -> str:
-        return self.inline.text
-
-    @property
-    def tagged(self) -> bool:
-        return self.inline.tree.tagged
-
-
-@dataclass(frozen=True)
-class RstText(RstSegment):
+class RstText(InlineSegment):
     """Lines of a paragraph that are translated together."""
 
     wrap: LineWrap
@@ -94,7 +81,7 @@ class RstText(RstSegment):
 
 
 @dataclass(frozen=True)
-class RstHeading(RstSegment):
+class RstHeading(InlineSegment):
     """A title with the line under it, and perhaps one above, which are as long as the title."""
 
     title: str

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hark.documents.placing import InlineTree, place
+from hark.documents.placing import InlineText, InlineTree
 from hark.translate.align import Link
 
 _BEFORE = r"(?<![^\s'\"(\[{<\-/:‘“’«¡¿–—„])"
@@ -36,24 +36,17 @@ _LINK = re.compile(r"`([^`<>]+)`_(?![\w_])|(?<![\w`])([A-Za-z\d](?:[\w.+:-]{0,10
 
 
 @dataclass(frozen=True)
-class RstInline:
-    """Text on one line, read: without markup, and with elements in their places."""
-
-    tree: InlineTree
-    written: dict[int, str]
-
-    @property
-    def text(self) -> str:
-        return self.tree.text
+class RstInline(InlineText):
+    """Text in which markup must stand between spaces or signs."""
 
     def fill(self, translation: str, links: Sequence[Link]) -> str:
-        filled = place(self.tree.root, self.text, translation, links, self._escape)
+        filled = super().fill(translation, links)
         filled = _NO_TEXT.sub(r"\1\2", _EMPTY.sub("", _SPACE_INSIDE.sub(r"\2\1", filled)))
         filled = _GLUED_AFTER.sub(r"\\ ", _GLUED_BEFORE.sub(rf"\1\\ {_OPEN}", filled))
         return filled.replace(_OPEN, "").replace(_CLOSE, "")
 
-    def _escape(self, text: str) -> str:
-        text = text.translate(self.written)
+    def escape(self, text: str) -> str:
+        text = super().escape(text)
         return text if ord("_") in self.written else re.sub(r"(?<=\w)_(?!\w)", r"\\_", text)
 
 

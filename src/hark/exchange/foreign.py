@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from hark.card import describe_shape
 from hark.config import BatchConfig, Config, DataConfig, DecodeConfig, ModelConfig
 from hark.errors import HarkError, UserError
 from hark.facts import Facts, LabelFacts, LanguagePair, LanguageTags, MakingFacts, OriginFacts, VocabularyFacts
+from hark.settings import SettingError
 from hark.text.piece_vocabulary import PieceTable, piece_files
 from hark.weights import Weights, store, write_weights
 
@@ -19,6 +21,14 @@ NEVER = -1e4
 BLOCK = 1 << 20
 """Numbers of a weight to look at together."""
 Shape = tuple[int, ...]
+
+
+def make_config(where: object, **values: Any) -> ModelConfig:
+    """The settings of a model that `where` tells."""
+    try:
+        return ModelConfig(**values)
+    except SettingError as error:
+        raise UserError(f"{where}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False)

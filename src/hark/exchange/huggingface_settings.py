@@ -13,11 +13,10 @@ import numpy as np
 from hark.config import DecodeConfig, ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_json, read_optional_json
-from hark.exchange.foreign import ForeignModel
+from hark.exchange.foreign import ForeignModel, make_config
 from hark.exchange.language_codes import Languages, shortened
 from hark.exchange.recognition import facts_languages, own_facts
 from hark.facts import OriginFacts
-from hark.settings import SettingError
 from hark.text.byte_pairs import HEADER, ORIGINAL_SPACE
 from hark.text.piece_vocabulary import MERGES
 from hark.text.vocabulary import SPACE
@@ -43,11 +42,6 @@ def model_config(settings: dict[str, Any], weights: Weights, folder: Path, **own
             raise UserError(
                 f"{folder}: encoder and decoder have different {name} ({one} and {two}); hark has one for both"
             )
-    activation = setting(settings, "activation_function", str)
-    if activation not in ACTIVATIONS:
-        raise UserError(
-            f"{folder}: activation {activation!r} is not supported; hark has {', '.join(sorted(ACTIVATIONS))}"
-        )
     values = {
         "d_model": setting(settings, "d_model", int),
         "d_ff": setting(settings, "encoder_ffn_dim", int),
@@ -55,15 +49,19 @@ def model_config(settings: dict[str, Any], weights: Weights, folder: Path, **own
         "n_encoder_layers": setting(settings, "encoder_layers", int),
         "n_decoder_layers": setting(settings, "decoder_layers", int),
         "dropout": float(setting(settings, "dropout", (int, float), 0.1)),
-        "activation": ACTIVATIONS[activation],
+        "activation": known(ACTIVATIONS, setting(settings, "activation_function", str), folder),
         "max_positions": setting(settings, "max_position_embeddings", int),
         "scale_embedding": setting(settings, "scale_embedding", bool, False),
         "output_bias": BIAS in weights,
     }
-    try:
-        return ModelConfig(**values | own)
-    except SettingError as error:
-        raise UserError(f"{folder / 'config.json'}: {error}") from None
+    return make_config(folder / "config.json", **values | own)
+
+
+def known(names: dict[str, str], activation: str, folder: Path, what: str = "activation") -> str:
+    """Our name of an activation."""
+    if activation not in names:
+        raise UserError(f"{folder}: {what} {activation!r} is not supported; hark has {', '.join(sorted(names))}")
+    return names[activation]
 
 
 def setting(settings: dict[str, Any], name: str, kind: Any, default: Any = None) -> Any:

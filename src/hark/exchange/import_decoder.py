@@ -12,8 +12,9 @@ from hark.config import ModelConfig
 from hark.errors import UserError
 from hark.exchange.decoder_layouts import from_gpt2, from_llama
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
-from hark.exchange.foreign import ForeignModel
+from hark.exchange.foreign import ForeignModel, make_config
 from hark.exchange.huggingface_settings import (
+    known,
     licence_of,
     read_byte_pairs,
     setting,
@@ -23,7 +24,6 @@ from hark.exchange.huggingface_settings import (
 from hark.exchange.language_codes import all_pieces
 from hark.exchange.recognition import own_facts
 from hark.facts import OriginFacts
-from hark.settings import SettingError
 from hark.text.byte_pairs import Splitting
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
@@ -112,16 +112,7 @@ def read_llama(folder: Path, languages: tuple[str, ...], source: str) -> Foreign
 
 def decoder_config(where: object, **values: Any) -> ModelConfig:
     """The settings of a pre-norm decoder whose embeddings have no factor."""
-    try:
-        return ModelConfig(shape="decoder", norm="pre", scale_embedding=False, **values)
-    except SettingError as error:
-        raise UserError(f"{where}: {error}") from None
-
-
-def known(names: dict[str, str], activation: str, folder: Path) -> str:
-    if activation not in names:
-        raise UserError(f"{folder}: activation {activation!r} is not supported; hark has {', '.join(sorted(names))}")
-    return names[activation]
+    return make_config(where, shape="decoder", norm="pre", scale_embedding=False, **values)
 
 
 def decoder_model(

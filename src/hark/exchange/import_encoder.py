@@ -15,12 +15,11 @@ from typing import Any
 from hark.config import ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
-from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import by_id, licence_of, read_byte_pairs, setting, stored_as
+from hark.exchange.foreign import ForeignModel, make_config
+from hark.exchange.huggingface_settings import by_id, known, licence_of, read_byte_pairs, setting, stored_as
 from hark.exchange.language_codes import MODEL, sentencepiece_pieces
 from hark.exchange.recognition import own_facts
 from hark.facts import LabelFacts, LabelsOf, OriginFacts
-from hark.settings import SettingError
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
 from hark.text.word_pieces import WordPieceRules, with_space_marks
@@ -168,33 +167,29 @@ def encoder_config(
     if setting(settings, "is_decoder", bool, False):
         raise UserError(f"{folder}: is a decoder in BERT's layout, which hark does not read")
     activation = setting(settings, "hidden_act", str)
-    if activation not in ACTIVATIONS:
-        raise UserError(f"{folder}: activation {activation!r} is not supported; hark has {', '.join(ACTIVATIONS)}")
     has_head = f"{layout.dense}.weight" in weights
     if has_head and layout is ROBERTA and activation != "gelu":
         raise UserError(f"{folder}: RoBERTa's prediction layer has gelu, so layers with {activation} are not supported")
     own_output = f"{layout.decoder}.weight" in weights and not setting(settings, "tie_word_embeddings", bool, True)
-    try:
-        return ModelConfig(
-            shape="encoder",
-            d_model=setting(settings, "hidden_size", int),
-            d_ff=setting(settings, "intermediate_size", int),
-            n_heads=setting(settings, "num_attention_heads", int),
-            n_encoder_layers=setting(settings, "num_hidden_layers", int),
-            dropout=float(setting(settings, "hidden_dropout_prob", (int, float), 0.1)),
-            norm_eps=float(setting(settings, "layer_norm_eps", (int, float), 1e-12)),
-            activation=ACTIVATIONS[activation],  # type: ignore[arg-type]
-            positions="learned",
-            max_positions=setting(settings, "max_position_embeddings", int) - first,
-            vocab_size=setting(settings, "vocab_size", int),
-            tie="none" if has_head and own_output else "all",
-            prediction_layer=has_head,
-            output_bias=has_head,
-            scale_embedding=False,
-            embedding_norm=True,
-        )
-    except SettingError as error:
-        raise UserError(f"{folder / 'config.json'}: {error}") from None
+    return make_config(
+        folder / "config.json",
+        shape="encoder",
+        d_model=setting(settings, "hidden_size", int),
+        d_ff=setting(settings, "intermediate_size", int),
+        n_heads=setting(settings, "num_attention_heads", int),
+        n_encoder_layers=setting(settings, "num_hidden_layers", int),
+        dropout=float(setting(settings, "hidden_dropout_prob", (int, float), 0.1)),
+        norm_eps=float(setting(settings, "layer_norm_eps", (int, float), 1e-12)),
+        activation=known(ACTIVATIONS, activation, folder),
+        positions="learned",
+        max_positions=setting(settings, "max_position_embeddings", int) - first,
+        vocab_size=setting(settings, "vocab_size", int),
+        tie="none" if has_head and own_output else "all",
+        prediction_layer=has_head,
+        output_bias=has_head,
+        scale_embedding=False,
+        embedding_norm=True,
+    )
 
 
 def names(config: ModelConfig, layout: EncoderLayout) -> Iterator[tuple[str, str]]:

@@ -19,14 +19,13 @@ import sentencepiece
 from hark.config import ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
-from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import decode_config, licence_of, setting, stored_as
+from hark.exchange.foreign import ForeignModel, make_config
+from hark.exchange.huggingface_settings import decode_config, known, licence_of, setting, stored_as
 from hark.exchange.import_decoder import DEFAULT_LANGUAGES, TOKENIZER, decoder_vocabulary, steps
 from hark.exchange.language_codes import all_pieces
 from hark.exchange.recognition import own_facts
 from hark.exchange.sentencepiece_file import PieceKind, sentencepiece_unigram
 from hark.facts import OriginFacts
-from hark.settings import SettingError
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
 from hark.weights import Array, Weights
@@ -72,39 +71,32 @@ def read_t5(folder: Path, languages: tuple[str, ...], source: str) -> ForeignMod
 
 
 def t5_config(settings: dict[str, Any], weights: Weights, folder: Path) -> ModelConfig:
-    activation = setting(settings, "feed_forward_proj", str, "relu")
-    if activation not in ACTIVATIONS:
-        raise UserError(
-            f"{folder}: feed_forward_proj {activation!r} is not supported; hark has {', '.join(ACTIVATIONS)}"
-        )
-    layers = setting(settings, "num_layers", int)
+    layers, name = setting(settings, "num_layers", int), "feed_forward_proj"
     own_output = OUTPUT in weights and SHARED in weights and not np.array_equal(weights[OUTPUT], weights[SHARED])
-    try:
-        return ModelConfig(
-            d_model=setting(settings, "d_model", int),
-            d_ff=setting(settings, "d_ff", int),
-            n_heads=setting(settings, "num_heads", int),
-            d_k=setting(settings, "d_kv", int),
-            d_v=setting(settings, "d_kv", int),
-            n_encoder_layers=layers,
-            n_decoder_layers=settings.get("num_decoder_layers") or layers,
-            dropout=float(setting(settings, "dropout_rate", (int, float), 0.1)),
-            norm="pre",
-            norm_kind="rms",
-            norm_eps=float(setting(settings, "layer_norm_epsilon", (int, float), 1e-6)),
-            activation=ACTIVATIONS[activation],  # type: ignore[arg-type]
-            positions="relative",
-            relative_buckets=setting(settings, "relative_attention_num_buckets", int, 32),
-            relative_distance=setting(settings, "relative_attention_max_distance", int, 128),
-            max_positions=max(POSITIONS, setting(settings, "n_positions", int, POSITIONS)),
-            attention_bias=False,
-            feed_forward_bias=False,
-            vocab_size=setting(settings, "vocab_size", int),
-            tie="inputs" if own_output else "all",
-            scale_embedding=False,
-        )
-    except SettingError as error:
-        raise UserError(f"{folder / 'config.json'}: {error}") from None
+    return make_config(
+        folder / "config.json",
+        d_model=setting(settings, "d_model", int),
+        d_ff=setting(settings, "d_ff", int),
+        n_heads=setting(settings, "num_heads", int),
+        d_k=setting(settings, "d_kv", int),
+        d_v=setting(settings, "d_kv", int),
+        n_encoder_layers=layers,
+        n_decoder_layers=settings.get("num_decoder_layers") or layers,
+        dropout=float(setting(settings, "dropout_rate", (int, float), 0.1)),
+        norm="pre",
+        norm_kind="rms",
+        norm_eps=float(setting(settings, "layer_norm_epsilon", (int, float), 1e-6)),
+        activation=known(ACTIVATIONS, setting(settings, name, str, "relu"), folder, name),
+        positions="relative",
+        relative_buckets=setting(settings, "relative_attention_num_buckets", int, 32),
+        relative_distance=setting(settings, "relative_attention_max_distance", int, 128),
+        max_positions=max(POSITIONS, setting(settings, "n_positions", int, POSITIONS)),
+        attention_bias=False,
+        feed_forward_bias=False,
+        vocab_size=setting(settings, "vocab_size", int),
+        tie="inputs" if own_output else "all",
+        scale_embedding=False,
+    )
 
 
 def scales_output(settings: dict[str, Any]) -> bool:
