@@ -149,23 +149,18 @@ def translate_segments(
 def describe_settings(opened: OpenedDocument, choices: DocumentChoices) -> str:
     """A digest of all that a translation depends on, apart from the text."""
     import hark
-    from hark.manifest import NAME
+    from hark.manifest import NAME, sha256
 
     files = [opened.loaded.bundle.folder / NAME, *([choices.memory] if choices.memory is not None else [])]
     terms = choices.terms
     settings = [
         hark.__version__,
-        [digest_file(file) for file in files],
+        [*map(sha256, files)],
         [opened.source, opened.target, opened.formality, choices.engine],
         choices.options,
         None if terms is None else [terms.entries, terms.kept],
     ]
     return hashlib.sha256(json.dumps(settings, default=str).encode()).hexdigest()
-
-
-def digest_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_document(path: Path, suffix: str | None = None) -> bool:

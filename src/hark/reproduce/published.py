@@ -55,7 +55,6 @@ class PublishedSystem:
     bleu_fr: float | None
     flops_de: float | None = None
     flops_fr: float | None = None
-    ensemble: bool = False
     gpu_hours: float | None = None
     """Section 5.2: 12 hours (base) and 3.5 days (big) on 8 P100 GPUs."""
 
@@ -66,9 +65,9 @@ TABLE_2 = (
     PublishedSystem("GNMT + RL", 24.6, 39.92, 2.3e19, 1.4e20),
     PublishedSystem("ConvS2S", 25.16, 40.46, 9.6e18, 1.5e20),
     PublishedSystem("MoE", 26.03, 40.56, 2.0e19, 1.2e20),
-    PublishedSystem("Deep-Att + PosUnk Ensemble", None, 40.4, None, 8.0e20, ensemble=True),
-    PublishedSystem("GNMT + RL Ensemble", 26.30, 41.16, 1.8e20, 1.1e21, ensemble=True),
-    PublishedSystem("ConvS2S Ensemble", 26.36, 41.29, 7.7e19, 1.2e21, ensemble=True),
+    PublishedSystem("Deep-Att + PosUnk Ensemble", None, 40.4, None, 8.0e20),
+    PublishedSystem("GNMT + RL Ensemble", 26.30, 41.16, 1.8e20, 1.1e21),
+    PublishedSystem("ConvS2S Ensemble", 26.36, 41.29, 7.7e19, 1.2e21),
 )
 BASE = PublishedSystem("Transformer (base)", 27.3, 38.1, 3.3e18, 3.3e18, gpu_hours=96)
 BIG = PublishedSystem("Transformer (big)", 28.4, 41.8, 2.3e19, 2.3e19, gpu_hours=672)

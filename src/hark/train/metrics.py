@@ -95,10 +95,6 @@ class History:
         return tuple(record for record in self.records if isinstance(record, DevRecord))
 
     @cached_property
-    def saves(self) -> tuple[SaveRecord, ...]:
-        return tuple(record for record in self.records if isinstance(record, SaveRecord))
-
-    @cached_property
     def start(self) -> StartRecord | None:
         """The latest start or resume."""
         return next((record for record in reversed(self.records) if isinstance(record, StartRecord)), None)
