@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from hark.engine.request import length_penalty
 from torch import Tensor
 
 import hark
 from hark.bundle import Bundle, write_facts
+from hark.engine.interface import length_penalty
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.exchange.importer import ImportRequest, import_model
